@@ -1,0 +1,1 @@
+"""Durable background jobs on the Postgres you already run."""

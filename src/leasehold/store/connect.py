@@ -1,0 +1,169 @@
+"""Opens connections to Postgres: what we ask of every one of them, and how a runner's read and write faster."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+import psycopg
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.pq import Format
+
+from leasehold.errors import Unreachable
+
+AsyncConnection = psycopg.AsyncConnection[Any]
+Connection = psycopg.Connection[Any]
+
+# A peer that vanished is noticed within about 20 s, and nobody waits for a connect longer than 10.
+_SETTINGS: Final = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "20000",
+    "fallback_application_name": "leasehold",
+}
+# Verbs are single statements: each sees what was committed before it, whatever the database's default is.
+_SESSION: Final = b"set default_transaction_isolation = 'read committed'"
+
+
+async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
+    """An autocommit connection; `hot` ones hand ids and JSON over as bytes and prepare every statement."""
+    try:
+        connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
+        await connection.execute(_SESSION)
+    except psycopg.OperationalError as error:
+        raise _unreachable(error) from error
+    if hot:
+        connection.prepare_threshold = 0
+        _register(connection)
+    return connection
+
+
+def connect_sync(dsn: str, *, timeout: float | None = None) -> Connection:
+    """The same for threads; `timeout` seconds bound each statement on the server."""
+    try:
+        connection = psycopg.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
+        connection.execute(_SESSION)
+        if timeout is not None:
+            connection.execute(f"set statement_timeout = {int(timeout * 1000)}".encode())
+    except psycopg.OperationalError as error:
+        raise _unreachable(error) from error
+    return connection
+
+
+def _unreachable(error: psycopg.OperationalError) -> Unreachable:
+    return Unreachable(f"the database does not answer: {str(error).strip()}; check DATABASE_URL and that the server runs")
+
+
+def sever(connection: AsyncConnection | Connection) -> None:
+    """Ends a connection whose server is silent: closing politely would wait for an answer that does not come."""
+    with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
+
+
+async def heard(connection: AsyncConnection, timeout: float) -> list[str]:
+    """Waits for news on the channels this connection listens to; answers the payloads, at least one unless time ran out."""
+    return [notice.payload async for notice in connection.notifies(timeout=timeout, stop_after=1)]
+
+
+async def listen(connection: AsyncConnection, channel: str) -> None:
+    await connection.execute(psycopg.sql.SQL("listen {}").format(psycopg.sql.Identifier(channel)))
+
+
+class Ids:
+    """Job ids as 16 bytes each, sent as uuid[]."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Sequence[bytes]) -> None:
+        self.values = values
+
+
+class Numbers:
+    """Small integers, sent as int[]."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Sequence[int]) -> None:
+        self.values = values
+
+
+class Documents:
+    """JSON texts or None, sent as jsonb[]."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Sequence[bytes | None]) -> None:
+        self.values = values
+
+
+def _array(element: int, has_null: int, count: int) -> bytes:
+    return struct.pack("!iiIii", 1, has_null, element, count, 1)
+
+
+class _IdsDumper(Dumper):
+    format = Format.BINARY
+    oid = 2951
+
+    def dump(self, obj: Ids) -> bytes:
+        return _array(2950, 0, len(obj.values)) + b"".join([b"\0\0\0\x10" + value for value in obj.values])
+
+
+class _NumbersDumper(Dumper):
+    format = Format.BINARY
+    oid = 1007
+
+    def dump(self, obj: Numbers) -> bytes:
+        return _array(23, 0, len(obj.values)) + b"".join([b"\0\0\0\x04" + value.to_bytes(4, "big") for value in obj.values])
+
+
+class _DocumentsDumper(Dumper):
+    format = Format.BINARY
+    oid = 3807
+
+    def dump(self, obj: Documents) -> bytes:
+        parts = [b"\xff\xff\xff\xff" if value is None else (len(value) + 1).to_bytes(4, "big") + b"\x01" + value for value in obj.values]
+        return _array(3802, 1, len(parts)) + b"".join(parts)
+
+
+class _IdLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
+
+
+class _DocumentLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data[1:])  # the first byte is the version of jsonb's own format
+
+
+class _MicrosecondsLoader(Loader):
+    """Times as microseconds since 2000: a datetime costs a microsecond, and a claim needs differences only."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> int:
+        return int.from_bytes(data, "big", signed=True)
+
+
+def _register(connection: AsyncConnection) -> None:
+    for oid, loader in (("uuid", _IdLoader), ("jsonb", _DocumentLoader), ("timestamptz", _MicrosecondsLoader)):
+        connection.adapters.register_loader(oid, loader)
+    for cls, dumper in ((Ids, _IdsDumper), (Numbers, _NumbersDumper), (Documents, _DocumentsDumper)):
+        connection.adapters.register_dumper(cls, dumper)
+
+
+async def close(connection: AsyncConnection) -> None:
+    """Politely, but not for longer than a second."""
+    try:
+        async with asyncio.timeout(1):
+            await connection.close()
+    except TimeoutError:
+        sever(connection)

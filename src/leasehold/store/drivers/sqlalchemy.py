@@ -1,0 +1,37 @@
+"""Carries calls on SQLAlchemy sessions and connections, sync and async, in the transaction they are in."""
+
+from typing import Any, TypeVar
+
+from leasehold.store.call import Call, statement
+from leasehold.store.refusal import explained
+
+T = TypeVar("T")
+
+
+async def run(session: Any, call: Call[T]) -> T:
+    """An AsyncSession or AsyncConnection. exec_driver_sql and not the raw connection: SQLAlchemy sends BEGIN with it."""
+    connection = await session.connection() if hasattr(session, "sync_session") else session
+    try:
+        return call.read((await connection.exec_driver_sql(*_said(connection, call))).all())
+    except Exception as error:
+        raise _ours(error) from error
+
+
+def run_sync(session: Any, call: Call[T]) -> T:
+    """A Session or Connection."""
+    connection = session.connection() if hasattr(session, "connection") and hasattr(session, "add") else session
+    try:
+        return call.read(connection.exec_driver_sql(*_said(connection, call)).all())
+    except Exception as error:
+        raise _ours(error) from error
+
+
+def _said(connection: Any, call: Call[Any]) -> tuple[str, tuple[Any, ...]]:
+    return statement(call, "$n" if connection.dialect.driver == "asyncpg" else "%s"), call.arguments
+
+
+def _ours(error: Exception) -> Exception:
+    cause = getattr(error, "orig", None)
+    state = getattr(cause, "sqlstate", None)
+    message = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause or error)
+    return explained(state, message) or error

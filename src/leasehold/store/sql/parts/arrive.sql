@@ -1,0 +1,94 @@
+-- arrive: nothing → ready, scheduled or waiting. Whatever inserts into job enqueues: INSERT, COPY, an ORM.
+create or replace function leasehold.arrive() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_now     timestamptz := leasehold.now();
+  v_low     uuid := leasehold.id_floor(v_now - interval '1 hour');
+  v_high    uuid := leasehold.id_floor(v_now + interval '1 hour');
+  v_twins   uuid[] := '{}';
+  v_twin    record;
+  v_holder  uuid;
+  v_segment int;
+  s         record;
+begin
+  select count(*) as n, bool_or(id < v_low or id >= v_high) as astray, bool_or(key is not null) as keyed,
+         bool_or(hold is not null or run_at is not null or delay is not null) as later,
+         min(priority) as most, max(priority) as least, min(octet_length(queue)) as shortest, max(octet_length(queue)) as longest,
+         min(octet_length(task)) as short_task, max(octet_length(task)) as long_task, min(max_attempts) as fewest,
+         min(timeout) as quickest, bool_or(tenant = '' or octet_length(tenant) > 63) as odd_tenant, max(octet_length(key)) as long_key,
+         bool_or(jsonb_typeof(payload) <> 'object') as odd_payload, bool_or(not isfinite(run_at) or not isfinite(deadline)) as endless
+    into s from fresh;
+  if s.n = 0 then
+    return null;
+  end if;
+  if s.astray then
+    raise exception using errcode = '22023',
+      message = format('leasehold.job.id: an id whose time is %s was not made here; the database says %s',
+                       (select leasehold.id_time(f.id) from fresh f where f.id < v_low or f.id >= v_high limit 1), v_now),
+      hint = 'Leave id out, or take it from leasehold.new_id(); an id of your own goes into the column name.';
+  elsif s.shortest < 1 or s.longest > 63 or s.short_task < 1 or s.long_task > 200 or s.odd_tenant or s.long_key > 500 then
+    raise exception using errcode = '22023',
+      message = 'leasehold.job: queue and tenant take 1 to 63 bytes, task 1 to 200, key at most 500',
+      hint = 'One of the inserted rows is outside these limits; nothing was enqueued.';
+  elsif s.most < -32768 or s.least > 32767 then
+    raise exception using errcode = '22023', message = 'leasehold.job.priority: takes -32768 to 32767; lower goes first';
+  elsif s.fewest < 1 then
+    raise exception using errcode = '22023', message = 'leasehold.job.max_attempts: takes 1 to 32767';
+  elsif s.quickest <= 0 then
+    raise exception using errcode = '22023', message = 'leasehold.job.timeout: takes seconds above 0';
+  elsif s.odd_payload then
+    raise exception using errcode = '22023', message = 'leasehold.job.payload: takes a JSON object, the task''s arguments by name';
+  elsif s.endless then
+    raise exception using errcode = '22023', message = 'leasehold.job: run_at and deadline take a moment, not infinity',
+      hint = 'Leave the column out; a job that must wait for a person is enqueued with hold.';
+  end if;
+
+  if s.keyed then
+    insert into leasehold.job_key (tenant, task, key, job_id)
+    select coalesce(tenant, ''), task, key, id from fresh where key is not null order by 1, 2, 3, 4
+    on conflict do nothing;
+    -- Whoever did not get its key asks who has it: a live job makes it a twin, an ended one gives way.
+    -- The key is locked before the question, so that the answer comes from a snapshot taken after.
+    for v_twin in select f.id, f.task, f.key, coalesce(f.tenant, '') as tenant from fresh f
+                   where f.key is not null and not exists (select from leasehold.job_key k where k.job_id = f.id) order by 4, 2, 3, 1
+    loop
+      select k.job_id into strict v_holder from leasehold.job_key k
+       where (k.tenant, k.task, k.key) = (v_twin.tenant, v_twin.task, v_twin.key) for update;
+      if exists (select from fresh f where f.id = v_holder) or leasehold.is_live(v_holder) then
+        update leasehold.job set duplicate_of = v_holder where id = v_twin.id;
+        v_twins := v_twins || v_twin.id;
+      else
+        update leasehold.job_key k set job_id = v_twin.id
+         where (k.tenant, k.task, k.key) = (v_twin.tenant, v_twin.task, v_twin.key);
+      end if;
+    end loop;
+  end if;
+
+  if s.later then
+    insert into leasehold.scheduled (run_at, job_id, priority, queue, deadline)
+    select coalesce(run_at, enqueued_at + delay), id, priority, queue, deadline from fresh
+     where hold is null and coalesce(run_at, enqueued_at + delay) > v_now and id <> all (v_twins);
+    insert into leasehold.waiting (since, job_id, priority, reason, queue, run_at, note, deadline)
+    select v_now, id, priority, 'held', queue, coalesce(run_at, enqueued_at + delay), hold, deadline from fresh
+     where hold is not null and id <> all (v_twins);
+  end if;
+
+  v_segment := leasehold.open_segment();
+  if s.later or s.keyed then
+    insert into leasehold.ready (turn, job_id, segment, priority, queue, task, payload, deadline, timeout, max_attempts, tenant, headers)
+    select enqueued_at, id, v_segment, priority, queue, task, case when pg_column_size(payload) <= 1000 then payload end,
+           deadline, timeout, max_attempts, tenant, headers
+      from fresh where hold is null and coalesce(run_at, enqueued_at + delay, '-infinity') <= v_now and id <> all (v_twins);
+  else
+    insert into leasehold.ready (turn, job_id, segment, priority, queue, task, payload, deadline, timeout, max_attempts, tenant, headers)
+    select enqueued_at, id, v_segment, priority, queue, task, case when pg_column_size(payload) <= 1000 then payload end,
+           deadline, timeout, max_attempts, tenant, headers from fresh;
+  end if;
+
+  if (select sql_notify from leasehold.house) then
+    perform leasehold.wake(array(select distinct queue from fresh), s.n::int);
+  end if;
+  return null;
+end $$;
+create or replace trigger arrive after insert on leasehold.job
+  referencing new table as fresh for each statement execute function leasehold.arrive();

@@ -1,0 +1,29 @@
+-- enqueue: nothing → ready, scheduled or waiting. One statement for any number of jobs, from any driver.
+-- A job that brings its id may be sent again after a lost answer: it is stored once.
+create or replace function leasehold.enqueue(p_jobs jsonb) returns table (job_id uuid, duplicate_of uuid)
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  v_ids   uuid[];
+  v_keyed boolean;
+begin
+  select array_agg(coalesce((e.job ->> 'id')::uuid, leasehold.new_id()) order by e.n), bool_or(e.job ? 'key') into v_ids, v_keyed
+    from jsonb_array_elements(p_jobs) with ordinality as e(job, n);
+  insert into leasehold.job (id, queue, task, payload, priority, run_at, delay, deadline, timeout, max_attempts,
+                             name, key, tenant, "group", tags, headers, hold)
+  select v_ids[j.n], coalesce(j.queue, 'default'), j.task, coalesce(j.payload, '{}'), coalesce(j.priority, 100), j.run_at,
+         make_interval(secs => j.delay), coalesce(j.deadline, leasehold.now() + make_interval(secs => j.deadline_in)), j.timeout, j.max_attempts,
+         j.name, j.key, j.tenant, j."group", j.tags, j.headers, j.hold
+    from rows from (jsonb_to_recordset(p_jobs) as (queue text, task text, payload jsonb, priority int, run_at timestamptz, delay float8,
+           deadline timestamptz, deadline_in float8, timeout real, max_attempts smallint, name text, key text, tenant text, "group" text,
+           tags text[], headers jsonb, hold text)) with ordinality as j(queue, task, payload, priority, run_at, delay, deadline, deadline_in,
+           timeout, max_attempts, name, key, tenant, "group", tags, headers, hold, n)
+   order by j.n
+  on conflict (id) do nothing;
+  if v_keyed then
+    return query select i.id, j.duplicate_of from unnest(v_ids) with ordinality as i(id, n)
+      left join leasehold.job j on j.id = i.id and j.id = any(v_ids) order by i.n;
+  else
+    return query select i.id, null::uuid from unnest(v_ids) with ordinality as i(id, n) order by i.n;
+  end if;
+end $$;

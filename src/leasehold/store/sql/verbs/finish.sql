@@ -1,0 +1,77 @@
+-- finish: running → ended, scheduled, ready or dead. Runs that succeeded come as columns, the others as p_others (see settle).
+-- Fenced by job, claim number and runner; answers nothing for what was done, and a row for each that was not:
+-- 'already' when this very claim has its attempt from this runner, 'lost' when the job is somebody else's by now.
+-- With p_strict a lost one raises, so that the caller's transaction cannot commit beside it.
+create or replace function leasehold.finish(p_runner bigint, p_bundles bigint[], p_jobs uuid[], p_claims int[], p_run_ms int[], p_results jsonb[] default null,
+                                            p_others jsonb default null, p_strict boolean default false)
+returns table (job_id uuid, claim_no int, verdict text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set enable_nestloop = off as $$
+#variable_conflict use_column
+declare
+  v_now   timestamptz := leasehold.now();
+  v_floor uuid;
+  v_alive boolean;
+  v_done  record;
+  v_jobs  uuid[] := p_jobs;
+  v_nos   int[] := p_claims;
+begin
+  select h.floor, exists (select from leasehold.runner u where u.id = p_runner and u.dead_at is null) into v_floor, v_alive from leasehold.house h;
+  if v_alive then
+    perform from leasehold.running r where r.id = any(p_bundles) and r.runner = p_runner order by r.id for update;
+  end if;
+  if v_alive and cardinality(p_jobs) > 0 then
+    with mine as materialized (
+      select r.id, r.claimed_at, r.job_ids, r.claim_nos from leasehold.running r where r.id = any(p_bundles) and r.runner = p_runner
+    ), held as materialized (
+      select m.id as bundle, m.claimed_at, x.job_id, x.claim_no from mine m cross join lateral unnest(m.job_ids, m.claim_nos) as x(job_id, claim_no)
+    ), ended as materialized (
+      select h.bundle, h.claimed_at, o.* from unnest(p_jobs, p_claims, p_run_ms, p_results) as o(job_id, claim_no, run_ms, result)
+        join held h on h.job_id = o.job_id and h.claim_no = o.claim_no
+    ), written as (
+      insert into leasehold.attempt (job_id, claimed_at, ended_at, runner, claim_no, run_ms, outcome, result)
+      select e.job_id, e.claimed_at, v_now, p_runner, e.claim_no, e.run_ms, 'succeeded', e.result from ended e where e.job_id >= v_floor
+       order by e.job_id on conflict do nothing returning job_id, claim_no
+    ), kept as (
+      insert into leasehold.attempt_kept (job_id, claimed_at, ended_at, runner, claim_no, run_ms, outcome, result)
+      select e.job_id, e.claimed_at, v_now, p_runner, e.claim_no, e.run_ms, 'succeeded', e.result from ended e where e.job_id < v_floor
+       order by e.job_id on conflict do nothing returning job_id, claim_no
+    ), new as (
+      select e.bundle, count(*)::int as n from ended e join (select * from written union all select * from kept) w using (job_id, claim_no) group by e.bundle
+    )
+    select array_agg(n.bundle order by n.bundle) as bundles, array_agg(n.n order by n.bundle) as counts, sum(n.n)::int as n into v_done from new n;
+    if v_done.n is not null then
+      perform leasehold.shrink(v_done.bundles, v_done.counts, '{}');
+      perform leasehold.tell(p_jobs);
+    end if;
+    if v_done.n = cardinality(p_jobs) then
+      v_jobs := '{}'; v_nos := '{}';
+    end if;
+  end if;
+  if p_others is not null then
+    v_jobs := v_jobs || array(select (e ->> 'job')::uuid from jsonb_array_elements(p_others) with ordinality as x(e, n) order by n);
+    v_nos := v_nos || array(select (e ->> 'claim')::int from jsonb_array_elements(p_others) with ordinality as x(e, n) order by n);
+    if v_alive then
+      select coalesce(array_agg(o.job_id), '{}') as jobs, coalesce(array_agg(o.claim_no), '{}') as nos into v_done
+        from unnest(v_jobs, v_nos) as o(job_id, claim_no)
+       where (o.job_id, o.claim_no) not in (select s.job_id, s.claim_no from leasehold.settle(p_runner, p_bundles, p_others) s);
+      v_jobs := v_done.jobs; v_nos := v_done.nos;
+    end if;
+  end if;
+  if cardinality(v_jobs) = 0 then
+    return;
+  end if;
+  -- The slow way, for what was not plainly done: this transaction's own attempts have its time on them.
+  for job_id, claim_no, verdict in
+    select o.job_id, o.claim_no, case when a.runner = p_runner and a.outcome not in ('interrupted', 'poisoned') then 'already' else 'lost' end
+      from unnest(v_jobs, v_nos) as o(job_id, claim_no)
+      left join leasehold.attempt_all a on a.job_id = any(v_jobs) and a.job_id = o.job_id and a.claim_no = o.claim_no
+     where a.ended_at is distinct from v_now or a.runner is distinct from p_runner
+  loop
+    if p_strict and verdict = 'lost' then
+      raise exception using errcode = 'LH001', message = format('the lease on job %s (claim %s) is lost: somebody else has it', job_id, claim_no),
+        hint = 'This transaction cannot commit. Let the error through; the job''s new run does the work.';
+    end if;
+    return next;
+  end loop;
+end $$;
