@@ -1,1 +1,8 @@
-""" """
+"""The command line: one module per command, named as the command. Decides nothing itself; asks and shows."""
+
+
+def main() -> None:
+    """The entry point. Imports late, so that a runner's process loads none of it."""
+    from leasehold.cli.main import run  # noqa: PLC0415
+
+    run()

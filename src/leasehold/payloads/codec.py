@@ -106,6 +106,11 @@ class Codec:
         except ValidationError:
             return msgspec.json.decode(raw)
 
+    @staticmethod
+    def plain(raw: Raw | None) -> Any:
+        """A result of a task that is not known here."""
+        return None if raw is None else msgspec.json.decode(raw)
+
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = self.signature.positional
         if len(args) > len(names):

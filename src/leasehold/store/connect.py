@@ -7,6 +7,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import UUID
 
 import psycopg
 from psycopg.adapt import Buffer, Dumper, Loader
@@ -37,6 +38,7 @@ async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
         await connection.execute(_SESSION)
     except psycopg.OperationalError as error:
         raise _unreachable(error) from error
+    connection.adapters.register_loader("jsonb", _DocumentTextLoader)
     if hot:
         connection.prepare_threshold = 0
         _register(connection)
@@ -144,6 +146,13 @@ class _DocumentLoader(Loader):
         return bytes(data[1:])  # the first byte is the version of jsonb's own format
 
 
+class _DocumentTextLoader(Loader):
+    """JSON stays text until somebody who knows its type decodes it."""
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
+
+
 class _MicrosecondsLoader(Loader):
     """Times as microseconds since 2000: a datetime costs a microsecond, and a claim needs differences only."""
 
@@ -167,3 +176,10 @@ async def close(connection: AsyncConnection) -> None:
             await connection.close()
     except TimeoutError:
         sever(connection)
+
+
+Error = psycopg.Error
+
+
+def id_text(job: Any) -> str:
+    return str(UUID(bytes=bytes(job))) if isinstance(job, bytes | memoryview) else str(job)

@@ -175,9 +175,9 @@ def lead(worker: int) -> Call[int | None]:
     return Call("lead", "bigint", (worker,), _first)
 
 
-def rotate(size: int = 4_000_000) -> Call[tuple[int | None, int | None, int | None]]:
-    """The segments of ready take turns; answers which was sealed, emptied, opened."""
-    return Call("rotate", "bigint", (size,), lambda rows: (rows[0][0], rows[0][1], rows[0][2]))
+def rotate(size: int = 4_000_000) -> Call[tuple[int | None, int | None, int | None, int]]:
+    """The segments of ready take turns; answers which was sealed, emptied, opened, and the bytes of the open one."""
+    return Call("rotate", "bigint", (size,), lambda rows: (rows[0][0], rows[0][1], rows[0][2], rows[0][3]))
 
 
 def partition(days: int | None = None) -> Call[int]:
@@ -193,3 +193,13 @@ def fold(limit: int) -> Call[int]:
 def retain(limit: int) -> Call[int]:
     """What has had its time goes."""
     return Call("retain", "int", (limit,), _first)
+
+
+def retire() -> Call[tuple[str, str] | None]:
+    """The oldest day past its keep is left by what still lives; answers its two tables, or None."""
+    return Call("retire", "", (), lambda rows: (rows[0][0], rows[0][1]) if rows else None)
+
+
+def retire_rest(job_table: str, attempt_table: str) -> Call[int]:
+    """What arrived late in a detached day is kept."""
+    return Call("retire_rest", "text text", (job_table, attempt_table), _first)

@@ -153,8 +153,16 @@ class Place:
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 named = (process / "comm").read_text() == "postgres\n"
-                if named and str((process / "cwd").readlink()) in names:
+                if named and self._workplace(process) in names:
                     yield int(process.name)
+
+    def _workplace(self, process: Path) -> str:
+        try:
+            return str((process / "cwd").readlink())
+        except PermissionError:
+            # Root without CAP_SYS_PTRACE, as in most containers, may not look; the owner may.
+            look = run(Path("/usr/bin/readlink"), process / "cwd", owner=self.owner, limit=5)
+            return look.stdout.strip()
 
 
 def locate(home: Path) -> Place:

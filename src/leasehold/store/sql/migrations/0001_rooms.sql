@@ -212,7 +212,8 @@ create table leasehold.checkpoint (
   updated_at timestamptz not null,
   progress   real,                                   -- 0 to 100
   note       text,
-  data       jsonb
+  data       jsonb,                                  -- the job's own state
+  metadata   jsonb
 ) with (fillfactor = 70);
 
 -- Somebody wants a running job to stop; the beat carries it to the runner.

@@ -15,8 +15,8 @@ begin
          bool_or(hold is not null or run_at is not null or delay is not null) as later,
          min(priority) as most, max(priority) as least, min(octet_length(queue)) as shortest, max(octet_length(queue)) as longest,
          min(octet_length(task)) as short_task, max(octet_length(task)) as long_task, min(max_attempts) as fewest,
-         min(timeout) as quickest, bool_or(tenant = '' or octet_length(tenant) > 63) as odd_tenant, max(octet_length(key)) as long_key,
-         bool_or(jsonb_typeof(payload) <> 'object') as odd_payload, bool_or(not isfinite(run_at) or not isfinite(deadline)) as endless
+         bool_or(timeout <= 0 or timeout >= 'infinity') as odd_timeout, bool_or(tenant = '' or octet_length(tenant) > 63) as odd_tenant, max(octet_length(key)) as long_key,
+         bool_or(jsonb_typeof(payload) <> 'object') as odd_payload, bool_or(not isfinite(run_at) or not isfinite(deadline) or not isfinite(delay)) as endless
     into s from fresh;
   if s.n = 0 then
     return null;
@@ -34,12 +34,12 @@ begin
     raise exception using errcode = '22023', message = 'leasehold.job.priority: takes -32768 to 32767; lower goes first';
   elsif s.fewest < 1 then
     raise exception using errcode = '22023', message = 'leasehold.job.max_attempts: takes 1 to 32767';
-  elsif s.quickest <= 0 then
+  elsif s.odd_timeout then
     raise exception using errcode = '22023', message = 'leasehold.job.timeout: takes seconds above 0';
   elsif s.odd_payload then
     raise exception using errcode = '22023', message = 'leasehold.job.payload: takes a JSON object, the task''s arguments by name';
   elsif s.endless then
-    raise exception using errcode = '22023', message = 'leasehold.job: run_at and deadline take a moment, not infinity',
+    raise exception using errcode = '22023', message = 'leasehold.job: run_at, delay and deadline take a moment, not infinity',
       hint = 'Leave the column out; a job that must wait for a person is enqueued with hold.';
   end if;
 

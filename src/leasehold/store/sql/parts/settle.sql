@@ -15,12 +15,12 @@ declare
 begin
   with told as materialized (
     select * from jsonb_to_recordset(p_endings) as t(job uuid, claim int, outcome text, run_ms int, error jsonb, result jsonb, delay float8,
-                                                     run_at timestamptz, queue text, priority int, turn boolean)
+                                                     run_at timestamptz, queue text, priority int, state jsonb, metadata jsonb, keeps text[])
   ), held as materialized (
     select r.id as bundle, r.claimed_at, r.queue, m.*
       from leasehold.running r cross join lateral unnest(r.job_ids, r.claim_nos, r.priorities, r.turns, r.moves, r.attempts, r.interrupted)
            as m(job_id, claim_no, priority, turn, moves, attempts, interrupted)
-     where r.id = any(p_bundles) and m.job_id = any(v_jobs)
+     where r.id = any(p_bundles) and r.runner = p_runner and m.job_id = any(v_jobs)
        and not exists (select from leasehold.attempt_all a where a.job_id = any(v_jobs) and a.job_id = m.job_id and a.claim_no = m.claim_no)
   ), mine as materialized (
     select h.bundle, h.claimed_at, t.run_ms, t.error, t.result, w.reason as wish,
@@ -31,6 +31,13 @@ begin
            )::leasehold.entry as entry
       from told t join held h on h.job_id = t.job and h.claim_no = t.claim
       left join leasehold.cancel_request w on w.job_id = h.job_id
+  ), saved as (
+    -- keeps names what the run said about its state or metadata; null there takes it away.
+    insert into leasehold.checkpoint as c (job_id, updated_at, data, metadata)
+    select t.job, v_now, t.state, t.metadata from told t join mine m on (m.entry).job_id = t.job where t.keeps is not null order by t.job
+    on conflict on constraint checkpoint_pkey do update set updated_at = excluded.updated_at,
+       data = case when (select 'state' = any(t.keeps) from told t where t.job = c.job_id) then excluded.data else c.data end,
+       metadata = case when (select 'metadata' = any(t.keeps) from told t where t.job = c.job_id) then excluded.metadata else c.metadata end
   ), gone as (
     delete from leasehold.cancel_request w using mine m where w.job_id = (m.entry).job_id
   ), later as (

@@ -4,11 +4,20 @@ create or replace function leasehold.enqueue(p_jobs jsonb) returns table (job_id
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
-  v_ids   uuid[];
-  v_keyed boolean;
+  v_low    uuid := leasehold.id_floor(leasehold.now() - interval '1 day');
+  v_high   uuid := leasehold.id_floor(leasehold.now() + interval '1 day');
+  v_ids    uuid[];
+  v_keyed  boolean;
+  v_astray boolean;
 begin
-  select array_agg(coalesce((e.job ->> 'id')::uuid, leasehold.new_id()) order by e.n), bool_or(e.job ? 'key') into v_ids, v_keyed
+  select array_agg(coalesce((e.job ->> 'id')::uuid, leasehold.new_id()) order by e.n), bool_or(e.job ? 'key'),
+         bool_or((e.job ->> 'id')::uuid < v_low or (e.job ->> 'id')::uuid >= v_high) into v_ids, v_keyed, v_astray
     from jsonb_array_elements(p_jobs) with ordinality as e(job, n);
+  if v_astray then -- where no day is made for it, Postgres would only say that there is no partition
+    raise exception using errcode = '22023',
+      message = format('leasehold.job.id: an id whose time is %s was not made here; the database says %s',
+                       (select leasehold.id_time(x) from unnest(v_ids) x where x < v_low or x >= v_high limit 1), leasehold.now());
+  end if;
   insert into leasehold.job (id, queue, task, payload, priority, run_at, delay, deadline, timeout, max_attempts,
                              name, key, tenant, "group", tags, headers, hold)
   select v_ids[j.n], coalesce(j.queue, 'default'), j.task, coalesce(j.payload, '{}'), coalesce(j.priority, 100), j.run_at,

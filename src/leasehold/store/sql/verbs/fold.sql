@@ -3,10 +3,10 @@ create or replace function leasehold.fold(p_limit int) returns table (folded int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-  with some as materialized (
+  with picked as materialized (
     select d.ctid from leasehold.tally_delta d limit p_limit for update skip locked
   ), gone as (
-    delete from leasehold.tally_delta d using some where d.ctid = some.ctid returning d.*
+    delete from leasehold.tally_delta d using picked where d.ctid = picked.ctid returning d.*
   ), folded as (
     insert into leasehold.tally as t (minute, queue, task, outcome, n, run_ms, wait_ms)
     select g.minute, g.queue, g.task, g.outcome, sum(g.n), sum(g.run_ms), sum(g.wait_ms) from gone g group by 1, 2, 3, 4 order by 1, 2, 3, 4

@@ -13,6 +13,7 @@ declare
   v_back   leasehold.entry[];
 begin
   if p_runner is not null then
+    perform from leasehold.runner u where u.id = p_runner for update; -- an UPDATE alone would not wait for a claim
     update leasehold.runner u set dead_at = v_now, begun = coalesce(p_begun, u.begun) where u.id = p_runner and u.dead_at is null;
     delete from leasehold.sleeper l where l.runner = p_runner;
   else

@@ -14,7 +14,7 @@ begin
     select x.job_id from leasehold.dead x where x.died_at < v_now - h.keep_dead order by x.died_at limit p_limit for update skip locked) old where d.job_id = old.job_id;
   get diagnostics gone = row_count;
   v_jobs := array(select k.id from leasehold.job_kept k cross join lateral leasehold.last_attempt(array[k.id]) a
-                   where a.ended and a.ended_at < v_now - h.keep order by k.id limit p_limit);
+                   where a.ended and a.ended_at < v_now - h.keep and not exists (select from leasehold.dead d where d.job_id = k.id) order by k.id limit p_limit);
   delete from leasehold.job_kept k where k.id = any(v_jobs);
   delete from leasehold.attempt_kept k where k.job_id = any(v_jobs);
   gone := gone + cardinality(v_jobs);

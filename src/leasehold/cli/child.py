@@ -1,0 +1,135 @@
+"""The process behind `run="process"`: imports the module of a task, runs one job after another, says how each ended.
+
+Started by a runner as `python -m leasehold.cli.child FD MODULE`; it speaks frames of JSON on that socket.
+"""
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import random
+import signal
+import socket
+import struct
+import sys
+from types import FrameType, ModuleType
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from leasehold.app import Task
+from leasehold.define.outcome import Outcome
+from leasehold.define.task import Definition
+from leasehold.errors import DefinitionError, LeaseLost
+from leasehold.runner import verdict
+from leasehold.runner.job import Job, current
+
+_HEAD: Final = struct.Struct("!I")
+
+
+class Wire:
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._file = self._socket.makefile("rwb")
+
+    def send(self, message: dict[str, Any]) -> None:
+        body = msgspec.json.encode(message)
+        self._file.write(_HEAD.pack(len(body)) + body)
+        self._file.flush()
+
+    def hear(self) -> Any:
+        """None when the runner is gone."""
+        head = self._file.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            return None
+        return msgspec.json.decode(self._file.read(_HEAD.unpack(head)[0]))
+
+
+class ChildJob(Job):
+    """What `current_job()` answers here: the same questions, asked over the wire."""
+
+    __slots__ = ("_wire",)
+
+    def __init__(self, wire: Wire, said: dict[str, Any]) -> None:
+        self._wire = wire
+        self._id = UUID(said["job"]).bytes
+        self.claim_no, self.attempt, self.queue, self.task = said["claim_no"], said["attempt"], said["queue"], said["task"]
+        self.tenant, self.max_attempts, self.stop_because = said["tenant"], said["most"], None
+        self.percent, self.note, self.ended_by_itself, self.bundle = None, None, False, 0
+
+    def progress(self, percent: float, note: str | None = None) -> None:
+        self._wire.send({"progress": percent, "note": note})
+
+    def checkpoint_sync(self) -> Any:
+        self._wire.send({"checkpoint": True})
+        return self._wire.hear()["data"]
+
+    def save_sync(self, data: Any) -> None:
+        self._wire.send({"save": data})
+        if not self._wire.hear()["saved"]:
+            raise LeaseLost(self.id)
+
+    async def checkpoint(self) -> Any:
+        return self.checkpoint_sync()
+
+    async def save(self, data: Any) -> None:
+        self.save_sync(data)
+
+
+def definitions(place: str) -> dict[str, Definition]:
+    """The tasks that a module, or a program's file, holds."""
+    module = _program(place) if place.endswith(".py") else importlib.import_module(place)
+    return {found.definition.name: found.definition for found in vars(module).values() if isinstance(found, Task)}
+
+
+def _program(path: str) -> ModuleType:
+    # Under another name than __main__, so that what it guards with it does not run again.
+    spec = importlib.util.spec_from_file_location("__leasehold_main__", path)
+    if spec is None or spec.loader is None:
+        raise DefinitionError(path, "cannot be imported by a process task: put its tasks into a module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["__leasehold_main__"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(definition: Definition, job: ChildJob, payload: bytes) -> dict[str, Any]:
+    """One job, from its arguments to the message that tells its end."""
+    current.set(job)
+    try:
+        args, kwargs = definition.codec.decode_call(payload)
+        value = definition.function(*args, **kwargs)
+        if inspect.isawaitable(value):
+            value = asyncio.run(_awaited(value))
+        if isinstance(value, Outcome):
+            raise value
+    except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
+        asked = verdict.chosen(error) if isinstance(error, Outcome) else None
+        return {"document": asked or verdict.failed(definition, error, job.attempt, job.max_attempts, random.random())}  # noqa: S311
+    raw, problem = definition.codec.encode_result(value)
+    return {"result": {"result_error": problem} if problem else (None if raw is None else msgspec.Raw(raw))}
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def main() -> None:
+    # The terminal's Ctrl-C is for the supervisor; this process ends when its runner says so or is gone.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    sys.path.insert(0, "")
+    wire = Wire(int(sys.argv[1]))
+    tasks = definitions(sys.argv[2])
+    while said := wire.hear():
+        payload = msgspec.json.encode(said["payload"])
+        wire.send(run(tasks[said["task"]], ChildJob(wire, said), payload))
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""`module:attribute` → the App in it."""
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+from leasehold.define.bounds import did_you_mean
+from leasehold.errors import SettingsError
+
+if TYPE_CHECKING:
+    from leasehold.app import App
+
+
+def load(target: str) -> "App":
+    """Imports the module; says what is wrong where it is not there, or holds no app of that name."""
+    from leasehold.app import App  # noqa: PLC0415 - loads the runner too, which a command that only looks need not
+
+    name, _, attribute = target.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    if not name or name.endswith(".py"):
+        msg = f"{target!r} is not module:attribute; write for example app.jobs:app"
+        raise SettingsError(msg)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            msg = f"no module {error.name!r} here: write module:attribute as Python would import it, from the folder you are in"
+            raise SettingsError(msg) from None
+        raise
+    apps = {key: value for key, value in vars(module).items() if isinstance(value, App)}
+    if not attribute and len(apps) == 1:
+        return next(iter(apps.values()))
+    if attribute not in apps:
+        near = did_you_mean(attribute, apps) or (f"; it has {', '.join(apps)}" if apps else "; it has no App at all")
+        msg = f"{name} has no App called {attribute!r}{near}"
+        raise SettingsError(msg)
+    return apps[attribute]

@@ -1,0 +1,42 @@
+"""Job ids made on this side, from database time: an enqueue whose answer was lost is sent again with the same id, and stored once."""
+
+import os
+import time
+from uuid import UUID
+
+EPOCH_2000 = 946_684_800_000_000  # microseconds from 1970, where UUIDv7 counts from
+STALE = 60.0  # seconds after which the distance to the database's clock is measured anew
+
+
+class Ids:
+    """UUIDv7 in rising order: 48 bits of milliseconds, 12 bits of their fraction, eight bits of shard, the rest random."""
+
+    def __init__(self) -> None:
+        self._offset = 0
+        self._measured = float("-inf")
+        self._last = 0
+
+    @property
+    def stale(self) -> bool:
+        return time.monotonic() - self._measured > STALE
+
+    def measured(self, database_microseconds: int) -> None:
+        self._measured = time.monotonic()
+        self._offset = database_microseconds + EPOCH_2000 - int(self._measured * 1e6)
+
+    def now(self) -> int:
+        """The database's time in microseconds since 1970, as far as we know."""
+        return int(time.monotonic() * 1e6) + self._offset
+
+    def make(self, count: int) -> list[UUID]:
+        luck = os.urandom(8 * count)
+        now = self.now() * 4096 // 1000  # in 1/4096 of a millisecond
+        first = max(now, self._last + 1)
+        self._last = first + count - 1
+        return [self._one(first + n, luck[8 * n : 8 * n + 8]) for n in range(count)]
+
+    @staticmethod
+    def _one(ticks: int, luck: bytes) -> UUID:
+        high = ((ticks >> 12) << 16) | 0x7000 | (ticks & 0xFFF)
+        low = int.from_bytes(luck, "big") & 0x3F00FFFFFFFFFFFF | 0x8000000000000000  # variant, and shard 00
+        return UUID(int=high << 64 | low)

@@ -1,0 +1,85 @@
+"""One heartbeat for all runners of a worker: keeps their leases, tells them what changed. A thread with a connection of its own."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from leasehold.errors import DatabaseError, LeaseholdError
+from leasehold.store import connect, verbs
+from leasehold.store.drivers.psycopg import run_sync
+
+log = logging.getLogger("leasehold.worker")
+
+STATEMENT = 4.0  # seconds a beat may take on the server
+
+
+class Member(Protocol):
+    """A runner, seen from the heartbeat."""
+
+    def report(self) -> dict[str, Any]: ...
+
+    def hear(self, news: Mapping[str, Any]) -> None: ...
+
+
+class Heartbeat:
+    """`members` are asked at each beat. A sixth of the lease lies between two beats: five may be lost."""
+
+    def __init__(self, dsn: str, worker: int, lease: float, members: Callable[[], Sequence[Member]]) -> None:
+        self.dsn, self.worker, self.every, self.members = dsn, worker, lease / 6, members
+        self._wanted = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="leasehold-heartbeat", daemon=True)
+        self.last = time.monotonic()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def beat_now(self) -> None:
+        self._wanted.set()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._wanted.set()
+        self._thread.join(timeout=STATEMENT + 1)
+
+    def _run(self) -> None:
+        connection: connect.Connection | None = None
+        while not self._stopped:
+            self._wanted.wait(self.every * (0.9 + 0.2 * random.random()))  # noqa: S311 - jitter
+            self._wanted.clear()
+            if self._stopped:
+                break
+            try:
+                if connection is None or connection.closed:
+                    connection = connect.connect_sync(self.dsn, timeout=STATEMENT)
+                self._beat(connection)
+            except (DatabaseError, connect.Error) as error:
+                log.warning("the heartbeat did not get through: %s", error)
+                connection = _dropped(connection)
+            except LeaseholdError:
+                log.exception("the heartbeat was refused")
+        _dropped(connection)
+
+    def _beat(self, connection: connect.Connection) -> None:
+        members = list(self.members())
+        reports = [(member, member.report()) for member in members]
+        if not reports:
+            return
+        tally = [entry for _, report in reports for entry in report.pop("tally", ())]
+        saved = [(report["id"], entries) for _, report in reports if (entries := report.pop("saved", None))]
+        sent = time.monotonic()
+        news = run_sync(connection, verbs.beat(self.worker, [report for _, report in reports], tally))
+        self.last = sent
+        if any(news[name] for name in ("dead", "gone", "cancel")):
+            for member, _ in reports:
+                member.hear(news)
+        for runner, entries in saved:
+            run_sync(connection, verbs.save(runner, entries))
+
+
+def _dropped(connection: connect.Connection | None) -> None:
+    if connection is not None:
+        connection.close()

@@ -1,0 +1,132 @@
+"""A runner as its supervisor sees it: a child process, a socket to talk on, shared memory to watch it by."""
+
+import contextlib
+import logging
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import IO, Any, Final
+from uuid import UUID
+
+import msgspec
+
+from leasehold.observe.board import Board
+
+log = logging.getLogger("leasehold.worker")
+
+BLOCKED: Final = 5.0  # seconds after which a loop that does not turn is named
+MESSAGE_MOST: Final = 64 * 1024 * 1024
+
+
+class RunnerProcess:
+    """Started with what it must know; from then on both sides send lines of JSON."""
+
+    def __init__(self, hello: Mapping[str, Any], slots: int) -> None:
+        self.number: int | None = None
+        self.started = time.monotonic()
+        self.stopping_since: float | None = None
+        self.failure: str | None = None
+        self.named_at = 0.0
+        self._report: dict[str, Any] = {}
+        self._saved: list[Any] = []
+        self._tally: list[Any] = []
+        self._buffer = b""
+        memory = tempfile.TemporaryFile()
+        memory.truncate(Board.size(slots))
+        self.board = Board(mmap.mmap(memory.fileno(), Board.size(slots)), slots)
+        self._stacks: IO[bytes] = tempfile.TemporaryFile()
+        self.wire, theirs = socket.socketpair()
+        with memory, theirs:
+            fds = (theirs.fileno(), memory.fileno(), self._stacks.fileno())
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "leasehold.cli.runner", *map(str, fds)], pass_fds=fds, start_new_session=True, stdin=subprocess.DEVNULL
+            )
+        self.wire.setblocking(False)
+        self.tell({"hello": dict(hello)})
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """A runner that is gone, or does not read, is found out by other means."""
+        with contextlib.suppress(OSError):
+            self.wire.setblocking(True)
+            self.wire.settimeout(2)
+            self.wire.sendall(msgspec.json.encode(message) + b"\n")
+            self.wire.setblocking(False)
+
+    def said(self) -> list[dict[str, Any]]:
+        """The messages that have arrived; empty also at the end."""
+        while True:
+            try:
+                got = self.wire.recv(1 << 20)
+            except BlockingIOError:
+                break
+            except OSError:
+                got = b""
+            if not got:
+                break
+            self._buffer += got
+        *lines, self._buffer = self._buffer.split(b"\n")
+        return [msgspec.json.decode(line) for line in lines]
+
+    def keep(self, report: dict[str, Any]) -> None:
+        """The newest report; what must not be lost on the way is gathered until the next beat."""
+        self._saved += report.pop("saved", ())
+        self._tally += report.pop("tally", ())
+        self._report = report
+
+    # What the heartbeat asks of it.
+
+    def report(self) -> dict[str, Any]:
+        saved, self._saved = self._saved, []
+        tally, self._tally = self._tally, []
+        known = {"id": self.number, "bundles": self._report.get("bundles", []), "loop_age": self.board.age(), "begun": self.board.begun()}
+        return {**known, "saved": saved, "tally": tally}
+
+    def hear(self, news: Mapping[str, Any]) -> None:
+        self.tell({"news": dict(news)})
+
+    # What its supervisor does with it.
+
+    def begun(self) -> list[UUID]:
+        return self.board.begun()
+
+    def stop(self, grace: float) -> None:
+        if self.stopping_since is None:
+            self.stopping_since = time.monotonic()
+            self.tell({"stop": grace})
+
+    def kill(self) -> None:
+        """The process and whatever it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def blocked_by(self) -> str:
+        """The stacks of a runner whose loop does not turn. Written by the C code of faulthandler, which needs no turn."""
+        self._stacks.seek(0)
+        self._stacks.truncate()
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGUSR1)
+        ends = time.monotonic() + 1.0
+        text = ""
+        while time.monotonic() < ends and "Current thread" not in text and "most recent call first" not in text:
+            time.sleep(0.02)
+            self._stacks.seek(0)
+            text = self._stacks.read().decode(errors="replace")
+        return text.strip()
+
+    def close(self) -> None:
+        self.wire.close()
+        self._stacks.close()

@@ -1,0 +1,243 @@
+"""The worker a person starts: a small process that imports no user code and keeps runners that do.
+
+It beats for all of them, leads the fleet when it is its turn, names what blocks a loop, takes back what a crashed runner had begun
+within a second, and stops gracefully.
+"""
+
+import logging
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from leasehold.errors import DatabaseError, LeaseholdError
+from leasehold.fleet.heartbeat import Heartbeat
+from leasehold.fleet.runner_process import BLOCKED, RunnerProcess
+from leasehold.store import connect, verbs
+from leasehold.store.call import Call
+from leasehold.store.drivers.psycopg import run_sync
+
+log = logging.getLogger("leasehold.worker")
+
+LOOK: Final = 0.25  # seconds between two looks at the runners
+LIMIT: Final = 25.0  # of a graceful stop; Kubernetes gives 30
+DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)  # pauses before the next start of a runner that keeps dying young
+YOUNG: Final = 10.0
+
+
+class Companion(Protocol):
+    """Something that lives beside the runners, such as the leader."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a worker is asked to keep up."""
+
+    dsn: str
+    target: str  # module:attribute of the app, imported by the runners alone
+    version: str
+    runners: int = 1
+    slots: int = 100
+    pace: Mapping[str, Any]
+    grace: float = 20.0
+    blocked_kill: float = 60.0
+
+
+class StartFailed(LeaseholdError):
+    """No runner could start: its own words are in the message."""
+
+
+class Supervisor:
+    """`run` returns the exit code. `companions` are made when the worker has its number."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        companions: Callable[[int], Sequence[Companion]],
+        *,
+        changed: Callable[[], bool] = lambda: False,
+        announce: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.plan, self._make_companions, self._changed, self._announce = plan, companions, changed, announce
+        self._runners: list[RunnerProcess] = []
+        self._companions: Sequence[Companion] = ()
+        self._heartbeat: Heartbeat | None = None
+        self._connection: connect.Connection | None = None
+        self._worker: int | None = None
+        self._lease = 30.0
+        self._signals = 0
+        self._died_young = 0
+        self._next_start = 0.0
+        self._selector = selectors.DefaultSelector()
+
+    def run(self) -> int:
+        before = [(number, signal.signal(number, self._signalled)) for number in (signal.SIGTERM, signal.SIGINT)]
+        bell, rung = socket.socketpair()
+        for end in (bell, rung):
+            end.setblocking(False)
+        signal.set_wakeup_fd(rung.fileno(), warn_on_full_buffer=False)
+        self._selector.register(bell, selectors.EVENT_READ, None)
+        try:
+            while not self._signals:
+                self._keep_up()
+                self._look(bell)
+            return self._wind_down(bell)
+        finally:
+            self._end()
+            signal.set_wakeup_fd(-1)
+            for number, handler in before:
+                signal.signal(number, handler)
+            bell.close()
+            rung.close()
+
+    def _signalled(self, _number: int, _frame: Any) -> None:
+        self._signals += 1
+
+    # Runners.
+
+    def _keep_up(self) -> None:
+        if self._changed():
+            self._announce("code has changed: runners start anew")
+            for runner in self._runners:
+                runner.stop(self.plan.grace)
+        wanted = self.plan.runners - sum(runner.stopping_since is None for runner in self._runners)
+        while wanted > 0 and time.monotonic() >= self._next_start:
+            runner = RunnerProcess({"target": self.plan.target, "dsn": self.plan.dsn, "pace": dict(self.plan.pace)}, self.plan.slots)
+            self._runners.append(runner)
+            self._selector.register(runner.wire, selectors.EVENT_READ, runner)
+            wanted -= 1
+
+    def _look(self, bell: socket.socket) -> None:
+        for key, _ in self._selector.select(LOOK):
+            if key.data is None:
+                try:
+                    bell.recv(64)
+                except BlockingIOError:
+                    continue
+            else:
+                self._hear(key.data)
+        for runner in list(self._runners):
+            if not runner.alive:
+                self._hear(runner)
+                self._gone(runner)
+            else:
+                self._watch(runner)
+
+    def _hear(self, runner: RunnerProcess) -> None:
+        for message in runner.said():
+            match message:
+                case {"ready": {"tasks": tasks, "queues": queues}}:
+                    self._hire(runner, tasks, queues)
+                case {"report": report}:
+                    runner.keep(report)
+                case {"beat": _} if self._heartbeat:
+                    self._heartbeat.beat_now()
+                case {"failed": text}:
+                    runner.failure = text
+                case _:
+                    log.warning("a runner said something unknown: %s", list(message))
+
+    def _hire(self, runner: RunnerProcess, tasks: list[str], queues: list[str]) -> None:
+        try:
+            if self._worker is None:
+                self._worker = self._ask(verbs.enrol(os.getpid(), socket.gethostname(), self.plan.version, queues, tasks))
+                self._companions = self._make_companions(self._worker)
+            runner.number, self._lease = self._ask(verbs.hire(self._worker, runner.pid))
+        except (DatabaseError, connect.Error) as error:
+            runner.failure = str(error)
+            runner.kill()
+            return
+        if self._heartbeat is None:
+            self._heartbeat = Heartbeat(self.plan.dsn, self._worker, self._lease, self._members)
+            self._heartbeat.start()
+            for companion in self._companions:
+                companion.start()
+        runner.tell({"go": runner.number})
+        self._announce(f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks (pid {runner.pid})")
+
+    def _members(self) -> list[RunnerProcess]:
+        """A loop that has not turned for too long loses its lease: nobody beats for it any more."""
+        return [r for r in self._runners if r.number is not None and r.board.age() < self.plan.blocked_kill]
+
+    def _watch(self, runner: RunnerProcess) -> None:
+        age = runner.board.age()
+        if age > self.plan.blocked_kill:
+            log.error("runner %s: its event loop has not turned for %.0f s; it is killed, its jobs go back", runner.number, age)
+            runner.kill()
+        elif age > BLOCKED and time.monotonic() - runner.named_at > max(BLOCKED, age):
+            runner.named_at = time.monotonic()
+            jobs = ", ".join(str(job) for job in runner.begun()[:3]) or "no job"
+            log.warning("runner %s: its event loop is blocked for %.1f s (running: %s) here:\n%s", runner.number, age, jobs, runner.blocked_by())
+        elif runner.stopping_since is not None and time.monotonic() - runner.stopping_since > LIMIT:
+            runner.kill()
+
+    def _gone(self, runner: RunnerProcess) -> None:
+        code = runner.process.wait()
+        begun = runner.begun()
+        self._runners.remove(runner)
+        self._selector.unregister(runner.wire)
+        runner.close()
+        if runner.number is not None:
+            stopped = runner.stopping_since is not None and code == 0
+            try:
+                moved = self._ask(verbs.reap(1_000, runner.number, [] if stopped else begun))
+            except (DatabaseError, connect.Error) as error:
+                log.warning("what runner %s held comes back when its lease ends: %s", runner.number, error)
+                moved = 0
+            if not stopped:
+                how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                log.error("runner %s died (%s) with %d jobs begun; %d jobs are back in the queue", runner.number, how, len(begun), moved)
+        if runner.stopping_since is None:
+            self._damp(runner)
+
+    def _damp(self, runner: RunnerProcess) -> None:
+        young = time.monotonic() - runner.started < YOUNG
+        self._died_young = self._died_young + 1 if young else 0
+        if runner.failure and self._worker is None:
+            raise StartFailed(runner.failure)
+        if runner.failure:
+            log.error("a runner could not start:\n%s", runner.failure)
+        self._next_start = time.monotonic() + DAMP[min(self._died_young, len(DAMP) - 1)]
+
+    # The end.
+
+    def _wind_down(self, bell: socket.socket) -> int:
+        self._announce("stopping: jobs that run have %.0f s; press Ctrl-C again to stop at once" % self.plan.grace)
+        ends = time.monotonic() + LIMIT
+        for runner in self._runners:
+            runner.stop(self.plan.grace)
+        while self._runners and self._signals < 2 and time.monotonic() < ends:  # noqa: PLR2004 - the second one means now
+            self._look(bell)
+        return 0
+
+    def _end(self) -> None:
+        for runner in self._runners:
+            runner.kill()
+        for runner in list(self._runners):
+            runner.process.wait()
+            self._gone(runner) if runner.stopping_since is not None else runner.close()
+        if self._heartbeat:
+            self._heartbeat.stop()
+        for companion in self._companions:
+            companion.stop()
+        if self._worker is not None:
+            try:
+                self._ask(verbs.leave(self._worker))
+            except (DatabaseError, connect.Error) as error:
+                log.warning("the worker could not say goodbye: %s", error)
+        if self._connection:
+            self._connection.close()
+        self._selector.close()
+
+    def _ask(self, call: Call[Any]) -> Any:
+        if self._connection is None or self._connection.closed:
+            self._connection = connect.connect_sync(self.plan.dsn, timeout=10)
+        return run_sync(self._connection, call)

@@ -1,0 +1,120 @@
+"""Writes the ends of runs: one statement for all that ended while the last one was under way, at once for a lone one."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from leasehold.errors import DatabaseError, LeaseholdError, Unreachable
+from leasehold.payloads.failure import clean
+from leasehold.store import connect, verbs
+from leasehold.store.call import Call
+from leasehold.store.refusal import RunnerDead
+
+log = logging.getLogger("leasehold.runner")
+
+MOST = 1_000  # runs in one statement
+
+
+class Finisher:
+    """`bundles` counts what each claim still holds here; it is also what the heartbeat tells."""
+
+    def __init__(self, number: int, ask: Callable[[Call[Any]], Awaitable[Any]]) -> None:
+        self.number, self._ask = number, ask
+        self.bundles: dict[int, int] = {}
+        self._good: list[tuple[int, bytes, int, int, bytes | None]] = []
+        self._other: list[tuple[int, dict[str, Any]]] = []
+        self._news = asyncio.Event()
+        self._flushed = asyncio.Event()
+        self._flushed.set()
+        self.lost = 0
+
+    def __len__(self) -> int:
+        return len(self._good) + len(self._other)
+
+    def succeeded(self, bundle: int, job: bytes, claim_no: int, run_ms: int, result: bytes | None) -> None:
+        self._good.append((bundle, job, claim_no, run_ms, result))
+        self._news.set()
+
+    def otherwise(self, bundle: int, document: dict[str, Any]) -> None:
+        self._other.append((bundle, document))
+        self._news.set()
+
+    def left(self, bundle: int, count: int = 1) -> None:
+        """So many of this bundle's jobs are not ours any more."""
+        rest = self.bundles.get(bundle, 0) - count
+        if rest > 0:
+            self.bundles[bundle] = rest
+        else:
+            self.bundles.pop(bundle, None)
+
+    def forget(self, bundle: int) -> None:
+        self.bundles.pop(bundle, None)
+
+    async def run(self) -> None:
+        """Until cancelled. What cannot be written now is written later: the loop keeps trying until it is answered."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            self._flushed.clear()
+            good, self._good = self._good[:MOST], self._good[MOST:]
+            other, self._other = self._other[:MOST], self._other[MOST:]
+            if self._good or self._other:
+                self._news.set()
+            await self._write(good, other)
+            if not len(self):
+                self._flushed.set()
+
+    async def drained(self) -> None:
+        """Returns when everything that ended is written."""
+        while len(self) or not self._flushed.is_set():
+            await self._flushed.wait()
+            await asyncio.sleep(0)
+
+    async def _write(self, good: list[Any], other: list[Any]) -> None:
+        bundles = sorted({entry[0] for entry in good} | {entry[0] for entry in other})
+        if not bundles:
+            return
+        results = [entry[4] for entry in good]
+        call = verbs.finish(
+            self.number,
+            bundles,
+            connect.Ids([entry[1] for entry in good]),
+            connect.Numbers([entry[2] for entry in good]),
+            connect.Numbers([entry[3] for entry in good]),
+            connect.Documents(results) if any(results) else None,
+            msgspec.json.encode([document for _, document in other]).decode() if other else None,
+        )
+        try:
+            for job, claim_no, verdict in await self._ask(call):
+                if verdict == "lost":
+                    self.lost += 1
+                    log.warning("job %s (claim %s): the lease was lost, its end here does not count", connect.id_text(job), claim_no)
+        except RunnerDead:
+            log.warning("this runner's lease was lost: %d ends do not count", len(good) + len(other))
+        except (Unreachable, asyncio.CancelledError):
+            raise
+        except (LeaseholdError, DatabaseError, connect.Error) as error:
+            await self._apart(good, other, error)
+            return
+        for entry in good:
+            self.left(entry[0])
+        for entry in other:
+            self.left(entry[0])
+
+    async def _apart(self, good: list[Any], other: list[Any], error: Exception) -> None:
+        """One bad row never fails its batch: halves are tried until the bad one stands alone, and gets a plain ending."""
+        if len(good) + len(other) > 1:
+            await self._write(good[: len(good) // 2], other[: len(other) // 2])
+            await self._write(good[len(good) // 2 :], other[len(other) // 2 :])
+            return
+        log.error("the end of a run could not be written as it was: %s", clean(str(error)))
+        if good:
+            bundle, job, claim_no, run_ms, _ = good[0]
+            await self._write([(bundle, job, claim_no, run_ms, b'{"result_error": "the result could not be stored"}')], [])
+        elif other:
+            bundle, document = other[0]
+            plain = {name: document[name] for name in ("job", "claim", "run_ms", "outcome", "delay") if name in document}
+            await self._write([], [(bundle, {**plain, "error": {"type": "Unstorable", "message": "the error could not be stored"}})])

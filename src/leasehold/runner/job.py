@@ -1,0 +1,145 @@
+"""The job a task's function runs for: what it may know of itself, and say."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import msgspec
+
+from leasehold.errors import LeaseLost, NoCurrentJob
+from leasehold.store import drivers, reads, verbs
+
+if TYPE_CHECKING:
+    from leasehold.runner.run import Runner
+
+current: ContextVar["Job"] = ContextVar("leasehold_job")
+
+
+def current_job() -> "Job":
+    """The job whose function this is called in."""
+    try:
+        return current.get()
+    except LookupError:
+        raise NoCurrentJob from None
+
+
+class Job:
+    """One run of one job. `fence` names the run: hand it to outside systems as their idempotency key."""
+
+    __slots__ = (
+        "_id", "_runner", "attempt", "bundle", "claim_no", "deadline", "ended_by_itself", "headers", "interrupted", "max_attempts",
+        "note", "percent", "queue", "result", "stop_because", "task", "tenant",
+    )  # fmt: skip
+
+    def __init__(self, runner: "Runner", row: Any) -> None:
+        self._runner = runner
+        (self.bundle, self._id, self.claim_no, self.queue, self.task, _, attempts, self.interrupted, *_rest) = row
+        self.attempt = attempts + 1
+        self.deadline, self.max_attempts, self.tenant, self.headers = row[10], row[12], row[13], row[14]
+        self.stop_because: str | None = None
+        self.percent: float | None = None
+        self.note: str | None = None
+        self.ended_by_itself = False
+        self.result: Any = None
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.task} attempt {self.attempt}>"
+
+    @property
+    def id(self) -> UUID:
+        return UUID(bytes=self._id)
+
+    @property
+    def fence(self) -> str:
+        """Differs from run to run of one job and only grows."""
+        return f"{self.id}:{self.claim_no}"
+
+    @property
+    def cancelled(self) -> bool:
+        """Somebody wants this run to stop. Async functions are told by CancelledError; others look here."""
+        return self.stop_because is not None
+
+    def stop_if_cancelled(self) -> None:
+        """For functions in threads: raises where stopping is safe."""
+        if self.stop_because is not None:
+            raise asyncio.CancelledError(self.stop_because)
+
+    def progress(self, percent: float, note: str | None = None) -> None:
+        """Costs no write: it rides with the next heartbeat."""
+        self.percent, self.note = min(max(float(percent), 0.0), 100.0), note[:2000] if note else note
+        self._runner.progressed[self._id] = self
+
+    async def checkpoint(self) -> Any:
+        """What an earlier attempt of this job saved, or None."""
+        rows = await self._runner.ask(reads.checkpoints([self.id]))
+        return msgspec.json.decode(rows[0][3]) if rows and rows[0][3] is not None else None
+
+    async def save(self, data: Any) -> None:
+        """Keeps `data` for the next attempt; raises LeaseLost when somebody else has the job."""
+        saved = {"bundle": self.bundle, "job": self.id, "data": data, "progress": self.percent, "note": self.note}
+        if not await self._runner.ask(verbs.save(self._runner.number, [saved])):
+            raise LeaseLost(self.id)
+
+    def checkpoint_sync(self) -> Any:
+        """`checkpoint`, from a thread."""
+        return self._runner.from_thread(self.checkpoint())
+
+    def save_sync(self, data: Any) -> None:
+        """`save`, from a thread."""
+        self._runner.from_thread(self.save(data))
+
+    @asynccontextmanager
+    async def finishing(self, conn: Any, result: Any = None) -> AsyncIterator[None]:
+        """Your writes on `conn` and the end of this run commit together, or neither does.
+
+        Opens a transaction where the connection has none of its own open. A run that lost its lease raises LeaseLost,
+        and nothing it wrote is kept.
+        """
+        async with _transaction(conn):
+            yield
+            raw, problem = self._runner.tasks[self.task].codec.encode_result(result)
+            document = (raw or b"null").decode() if problem is None else msgspec.json.encode({"result_error": problem}).decode()
+            verdicts = await drivers.carry(
+                conn,
+                verbs.finish(
+                    self._runner.number, [self.bundle], [], [], [],
+                    others=f'[{{"job":"{self.id}","claim":{self.claim_no},"outcome":"succeeded","result":{document}}}]', strict=True,
+                ),
+            )  # fmt: skip
+            if any(verdict == "lost" for _, _, verdict in verdicts):
+                raise LeaseLost(self.id)
+        self.ended_by_itself = True
+
+
+@asynccontextmanager
+async def _transaction(conn: Any) -> AsyncIterator[None]:
+    package, kind = drivers.kind_of(conn)
+    if package == "sqlalchemy":
+        if conn.in_transaction():
+            yield
+            await _maybe(conn.commit())
+        elif kind == "async":
+            async with conn.begin():
+                yield
+        else:
+            with conn.begin():
+                yield
+    elif package == "django":
+        from django.db import transaction  # type: ignore[import-untyped]  # noqa: PLC0415 - the caller uses Django
+
+        with transaction.atomic(using=conn.alias):
+            yield
+    elif kind == "async":
+        async with conn.transaction():
+            yield
+    else:
+        with conn.transaction():
+            yield
+
+
+async def _maybe(answer: Any) -> None:
+    if answer is not None and hasattr(answer, "__await__"):
+        await answer

@@ -1,0 +1,60 @@
+"""What the end of a run means for its job: a pure function of the task's rules and what the function did."""
+
+from typing import Any, Final
+from uuid import UUID
+
+from leasehold.define.outcome import UNSET, Cancel, Fail, SendOn, Snooze, TryAgain
+from leasehold.define.retry import Retry
+from leasehold.define.task import Definition
+from leasehold.payloads.failure import describe_error
+
+_DEFAULT: Final = Retry()
+
+
+class TimedOut(Exception):  # noqa: N818 - read as the error's type in history: TimedOut
+    """The attempt took longer than its timeout."""
+
+
+def failed(definition: Definition, error: BaseException, attempt: int, most: int | None, luck: float) -> dict[str, Any]:
+    """By the task's retry rule: again after a while, or for good."""
+    rule = definition.options.retry or _DEFAULT
+    allowed = most if most is not None else definition.options.attempts_allowed
+    described = describe_error(error)
+    if isinstance(error, TryAgain):
+        described["type"] = "TryAgain"
+        again, delay = attempt < allowed, error.delay
+    else:
+        again, delay = attempt < allowed and rule.retries(error), None
+    if again:
+        return {"outcome": "retried", "error": described, "delay": rule.delay_before(attempt, luck) if delay is None else delay}
+    return {"outcome": "failed", "error": described}
+
+
+def chosen(outcome: BaseException) -> dict[str, Any] | None:
+    """What a handler asked for by returning or raising an outcome; None where it is a failure to be judged."""
+    match outcome:
+        case Snooze(delay=delay):
+            return {"outcome": "snoozed", "delay": delay}
+        case Cancel(reason=reason):
+            return {"outcome": "cancelled", "error": {"type": "Cancelled", "message": reason or "by its own function"}}
+        case Fail(reason=reason):
+            return {"outcome": "failed", "error": {"type": "Fail", "message": reason}}
+        case SendOn():
+            keeps = [name for name in ("state", "metadata") if getattr(outcome, name) is not UNSET]
+            said = {"queue": outcome.queue, "priority": outcome.priority, "delay": outcome.delay, "run_at": outcome.run_at}
+            return {
+                "outcome": "sent_on",
+                **{name: value for name, value in said.items() if value is not None},
+                **({"keeps": keeps, **{name: getattr(outcome, name) for name in keeps}} if keeps else {}),
+            }
+        case _:
+            return None
+
+
+def stopped(reason: str) -> dict[str, Any]:
+    """Its code has stopped because somebody wanted it to."""
+    return {"outcome": "cancelled", "error": {"type": "Cancelled", "message": reason}}
+
+
+def named(document: dict[str, Any], job: bytes, claim_no: int, run_ms: int) -> dict[str, Any]:
+    return {"job": UUID(bytes=job), "claim": claim_no, "run_ms": run_ms, **document}

@@ -1,0 +1,98 @@
+"""One connection that a process keeps: opened again when it breaks, every answer waited for within bounds."""
+
+import asyncio
+import logging
+import random
+from typing import Any, Final, TypeVar
+
+from leasehold.errors import Unreachable
+from leasehold.store import connect
+from leasehold.store.call import Call
+from leasehold.store.copy import copy_jobs
+from leasehold.store.drivers.psycopg import run, run_hot
+
+log = logging.getLogger("leasehold.store")
+T = TypeVar("T")
+
+ANSWER: Final = 30.0  # seconds; a server that is silent longer is taken for gone
+PAUSE_MOST: Final = 10.0
+
+
+class Lane:
+    """Calls go one at a time. `ask` raises Unreachable at once, `insist` comes back only with an answer."""
+
+    def __init__(self, dsn: str, channel: str | None = None, *, hot: bool = False) -> None:
+        self.dsn, self.channel, self.hot = dsn, channel, hot
+        self._run = run_hot if hot else run
+        self._connection: connect.AsyncConnection | None = None
+        self._turn = asyncio.Lock()
+
+    async def ask(self, call: Call[T]) -> T:
+        async with self._turn:
+            connection = await self._open()
+            try:
+                async with asyncio.timeout(ANSWER):
+                    return await self._run(connection, call)
+            except TimeoutError:
+                connect.sever(connection)
+                await self._drop()
+                msg = f"the database did not answer {call.verb} within {ANSWER:g} s"
+                raise Unreachable(msg) from None
+            except Unreachable:
+                await self._drop()
+                raise
+            except asyncio.CancelledError:
+                # The answer may still be on its way: the connection cannot be used for another question.
+                connect.sever(connection)
+                await self._drop()
+                raise
+
+    async def insist(self, call: Call[T]) -> T:
+        pause = 0.1
+        while True:
+            try:
+                return await self.ask(call)
+            except Unreachable as error:
+                log.warning("%s: waiting for the database (%s)", call.verb, error)
+                await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - jitter, so that a fleet does not come back as one
+                pause = min(pause * 2, PAUSE_MOST)
+
+    async def copy(self, rows: list[Any]) -> None:
+        """Jobs by COPY, in a transaction of their own."""
+        async with self._turn:
+            connection = await self._open()
+            try:
+                await copy_jobs(connection, rows)
+            except (Unreachable, asyncio.CancelledError):
+                await self._drop()
+                raise
+
+    async def ready(self) -> None:
+        """Connected, and listening where it listens."""
+        async with self._turn:
+            await self._open()
+
+    async def heard(self, timeout: float) -> list[str]:
+        """News on this lane's channel; an empty list when there was none in time."""
+        async with self._turn:
+            connection = await self._open()
+            try:
+                return await connect.heard(connection, timeout)
+            except connect.Error as error:
+                await self._drop()
+                raise Unreachable(str(error)) from error
+
+    async def close(self) -> None:
+        await self._drop()
+
+    async def _open(self) -> connect.AsyncConnection:
+        if self._connection is None or self._connection.closed:
+            self._connection = await connect.connect(self.dsn, hot=self.hot)
+            if self.channel:
+                await connect.listen(self._connection, self.channel)
+        return self._connection
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and not connection.closed:
+            await connect.close(connection)
