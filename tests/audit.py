@@ -43,9 +43,10 @@ RULES = {
       select job_id, claim_no, outcome, next from lines
        where ended is distinct from (next = 'reopened') and next is not null""",
     "a bundle holds its members without an attempt": """
-      select r.id, r.held, n.held from leasehold.running r cross join lateral (
-        select count(*) as held from entries e
-         where e.room = 'running' and e.job_id = any(r.job_ids)) n
+      select r.id, r.held, n.held as members from leasehold.running r cross join lateral (
+        select count(*) as held from unnest(r.job_ids, r.claim_nos) as m(job_id, claim_no)
+         where not exists (select from leasehold.attempt_all a
+                            where a.job_id = m.job_id and a.claim_no = m.claim_no)) n
        where r.held <> n.held or r.held = 0
           or not (r.begun between 0 and cardinality(r.job_ids))""",
     "the lists of a bundle are equally long": """

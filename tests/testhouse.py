@@ -249,7 +249,8 @@ class House:
     def audit(self) -> None:
         """No other session may be in the middle of something."""
         self.leave_sessions()
-        assert audit(self.connection) == []
+        broken = audit(self.connection)
+        assert not broken, "\n".join(broken)
 
 
 class Aside:

@@ -5,14 +5,15 @@ import atexit
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime, timedelta, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 from leasehold.define.options import Options
 from leasehold.define.task import Definition, Run
-from leasehold.enqueue import accept, bulk
+from leasehold.enqueue import accept
+from leasehold.enqueue.bulk import CHUNK, STEP, Bulk, Progress
 from leasehold.enqueue.coalesce import Coalescer
 from leasehold.enqueue.ends import Ends
 from leasehold.enqueue.handle import Handle
@@ -35,6 +36,7 @@ from leasehold.store.verbs import Enqueued
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+Arguments = Iterable[Mapping[str, Any]]
 
 
 class App:
@@ -45,7 +47,12 @@ class App:
     """
 
     def __init__(
-        self, url: str | Path | None = None, *, queue: str | None = None, payload_limit: int = LIMIT, customs: Iterable[Custom] = ()
+        self,
+        url: str | Path | None = None,
+        *,
+        queue: str | None = None,
+        payload_limit: int = LIMIT,
+        customs: Iterable[Custom] = (),
     ) -> None:
         self.address = Address(url)
         self.definitions: dict[str, Definition] = {}
@@ -69,17 +76,43 @@ class App:
     def task(self, function: Callable[P, R], /) -> "Task[P, R]": ...
     @overload
     def task(
-        self, function: None = None, /, *, name: str | None = None, run: Run | None = None, exclusive: bool = False, **options: Any
+        self,
+        function: None = None,
+        /,
+        *,
+        name: str | None = None,
+        run: Run | None = None,
+        exclusive: bool = False,
+        **options: Any,
     ) -> "_Decorator": ...
-    def task(self, function: Any = None, /, *, name: str | None = None, run: Run | None = None, exclusive: bool = False, **options: Any) -> Any:
+    def task(
+        self,
+        function: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        run: Run | None = None,
+        exclusive: bool = False,
+        **options: Any,
+    ) -> Any:
         """Makes a function a task. It stays callable; `.enqueue(...)` runs it elsewhere. Options: see `Options`."""
         said = Options.checked(**options).over(self._defaults)
 
         def define(function: Callable[..., Any]) -> Task[Any, Any]:
-            definition = Definition.of(function, codec_of=self._codec, name=name, options=said, run=run, exclusive=exclusive)
+            definition = Definition.of(
+                function,
+                codec_of=self._codec,
+                name=name,
+                options=said,
+                run=run,
+                exclusive=exclusive,
+            )
             known = self.definitions.get(definition.name)
             if known is not None and known.function.__module__ != function.__module__:
-                raise DefinitionError(definition.name, f"is defined twice, in {known.function.__module__} and {function.__module__}: give one a name=")
+                raise DefinitionError(
+                    definition.name,
+                    f"is defined twice, in {known.function.__module__} and {function.__module__}: give one a name=",
+                )
             self.definitions[definition.name] = definition
             return Task(self, definition)
 
@@ -90,7 +123,10 @@ class App:
 
     def queues(self) -> list[str]:
         """Every queue that a task of this app is enqueued to."""
-        return sorted({definition.options.queue or accept.QUEUE for definition in self.definitions.values()} or {accept.QUEUE})
+        return sorted(
+            {definition.options.queue or accept.QUEUE for definition in self.definitions.values()}
+            or {accept.QUEUE}
+        )
 
     def job(self, job: UUID | str) -> "Handle[Any]":
         """The handle of a job whose id you have."""
@@ -199,7 +235,9 @@ class App:
         assert lane is not None  # noqa: S101 - open() made it
         if self._ids.stale:
             self._ids.measured(await lane.ask(reads.clock_now()))
-        document = accept.document([{"id": made, **row} for made, row in zip(self._ids.make(len(rows)), rows, strict=True)])
+        document = accept.document(
+            [{"id": made, **row} for made, row in zip(self._ids.make(len(rows)), rows, strict=True)]
+        )
         try:
             stored = await lane.ask(verbs.enqueue(document))
         except Unreachable:
@@ -208,67 +246,90 @@ class App:
             await lane.ask(verbs.wake(queues, len(rows)))
         return stored
 
-    async def enqueue_rows(self, rows: list[accept.Row], conn: Any, progress: Callable[[int], None]) -> list[Enqueued]:
-        """By COPY where the connection can, else in statements of a thousand."""
-        if conn is not None:
-            return await self._enqueue_rows_on(conn, rows, progress)
-        await self.open()
-        lane = self._enqueueing
-        assert lane is not None  # noqa: S101 - open() made it
-        stored: list[Enqueued] = []
-        for chunk in bulk.chunks(rows):
-            self._ids.measured(await lane.ask(reads.clock_now()))
-            ids = self._with_ids(chunk)
-            await lane.copy(chunk)
-            stored += await self._twins(ids, chunk, lane.ask)
-            await lane.ask(verbs.wake(sorted({accept.queue_of(row) for row in chunk}), len(chunk)))
+    async def enqueue_bulk(
+        self,
+        definition: Definition,
+        options: Options,
+        arguments: Arguments,
+        conn: Any,
+        progress: Progress,
+    ) -> list[Enqueued]:
+        """One transaction: ours, or the one `conn` is in."""
+        if conn is None:
+            await self.open()
+            lane = self._enqueueing
+            assert lane is not None  # noqa: S101 - open() made it
+            if self._ids.stale:
+                self._ids.measured(await lane.ask(reads.clock_now()))
+            asked = Bulk(definition, options, arguments, self._ids)
+            async with lane.transaction() as connection:
+                stored = await self._copied(connection, asked, progress)
+            if asked.wakes and stored:
+                await lane.ask(verbs.wake([asked.queue], len(stored)))
+            return stored
+        self._ids.measured(await drivers.carry(conn, reads.clock_now()))
+        asked = Bulk(definition, options, arguments, self._ids)
+        if drivers.kind_of(conn) == ("psycopg", "async"):
+            return await self._copied(conn, asked, progress)
+        stored = []
+        for document in asked.documents():
+            stored += await drivers.carry(conn, verbs.enqueue(document))
             progress(len(stored))
         return stored
 
-    def enqueue_rows_sync(self, rows: list[accept.Row], conn: Any, progress: Callable[[int], None]) -> list[Enqueued]:
+    async def _copied(self, connection: Any, asked: Bulk, progress: Progress) -> list[Enqueued]:
+        columns = asked.columns(self._ids.now())
+        steps = asked.steps()
+        more = True
+
+        async def chunk() -> AsyncIterator[bytes]:
+            nonlocal more
+            for _ in range(CHUNK // STEP):
+                step = next(steps, None)
+                if step is None:
+                    more = False
+                    return
+                yield columns.lines(*step)
+                # The lines before these are on their way while the next are made.
+                await asyncio.sleep(0)
+
+        while more:
+            await copy_jobs(connection, columns, chunk())
+            progress(len(asked.ids))
+        twins = await drivers.carry(connection, reads.twins(asked.ids)) if asked.keyed else {}
+        return [Enqueued(made, twins.get(made)) for made in asked.ids]
+
+    def enqueue_bulk_sync(
+        self,
+        definition: Definition,
+        options: Options,
+        arguments: Arguments,
+        conn: Any,
+        progress: Progress,
+    ) -> list[Enqueued]:
         with self._sync_turn:
-            connection = self._sync_connection()
+            connection = self._sync_connection() if conn is None else conn
+            self._ids.measured(drivers.carry_sync(connection, reads.clock_now()))
+            asked = Bulk(definition, options, arguments, self._ids)
             stored: list[Enqueued] = []
-            for chunk in bulk.chunks(rows):
-                if conn is not None:
-                    stored += drivers.carry_sync(conn, verbs.enqueue(accept.document(chunk)))
-                    continue
-                self._ids.measured(run_sync(connection, reads.clock_now()))
-                ids = self._with_ids(chunk)
-                copy_jobs_sync(connection, chunk)
-                keyed = any("key" in row for row in chunk)
-                twins = run_sync(connection, reads.twins(ids)) if keyed else {}
-                stored += [Enqueued(made, twins.get(made)) for made in ids]
-                run_sync(connection, verbs.wake(sorted({accept.queue_of(row) for row in chunk}), len(chunk)))
-                progress(len(stored))
+            if drivers.kind_of(connection) == ("psycopg", "sync"):
+                with connection.transaction():
+                    stored = self._copied_sync(connection, asked, progress)
+            else:
+                for document in asked.documents():
+                    stored += drivers.carry_sync(connection, verbs.enqueue(document))
+                    progress(len(stored))
+            if conn is None and asked.wakes and stored:
+                run_sync(connection, verbs.wake([asked.queue], len(stored)))
             return stored
 
-    async def _enqueue_rows_on(self, conn: Any, rows: list[accept.Row], progress: Callable[[int], None]) -> list[Enqueued]:
-        stored: list[Enqueued] = []
-        for chunk in bulk.chunks(rows):
-            if drivers.kind_of(conn) == ("psycopg", "async"):
-                self._ids.measured(await drivers.carry(conn, reads.clock_now()))
-                ids = self._with_ids(chunk)
-                await copy_jobs(conn, chunk)
-                stored += await self._twins(ids, chunk, lambda call: drivers.carry(conn, call))
-            else:
-                for start in range(0, len(chunk), 1_000):
-                    stored += await drivers.carry(conn, verbs.enqueue(accept.document(chunk[start : start + 1_000])))
-            progress(len(stored))
-        return stored
-
-    def _with_ids(self, rows: list[accept.Row]) -> list[UUID]:
-        ids = self._ids.make(len(rows))
-        now = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=self._ids.now())
-        for made, row in zip(ids, rows, strict=True):
-            row["id"] = made
-            if (within := row.pop("deadline_in", None)) is not None:
-                row["deadline"] = now + timedelta(seconds=within)
-        return ids
-
-    async def _twins(self, ids: list[UUID], rows: list[accept.Row], ask: Callable[[Call[Any]], Awaitable[Any]]) -> list[Enqueued]:
-        twins = await ask(reads.twins(ids)) if any("key" in row for row in rows) else {}
-        return [Enqueued(made, twins.get(made)) for made in ids]
+    def _copied_sync(self, connection: Any, asked: Bulk, progress: Progress) -> list[Enqueued]:
+        columns, steps = asked.columns(self._ids.now()), asked.steps()
+        while some := list(islice(steps, CHUNK // STEP)):
+            copy_jobs_sync(connection, columns, (columns.lines(*step) for step in some))
+            progress(len(asked.ids))
+        twins = drivers.carry_sync(connection, reads.twins(asked.ids)) if asked.keyed else {}
+        return [Enqueued(made, twins.get(made)) for made in asked.ids]
 
     # Working, in this very process.
 
@@ -291,19 +352,32 @@ class App:
                 await running
 
     @contextmanager
-    def _membership(self, dsn: str, pace: Pace) -> Iterator[tuple[Runner, list[asyncio.AbstractEventLoop]]]:
+    def _membership(
+        self, dsn: str, pace: Pace
+    ) -> Iterator[tuple[Runner, list[asyncio.AbstractEventLoop]]]:
         import os  # noqa: PLC0415
         import socket  # noqa: PLC0415
 
         from leasehold import __version__  # noqa: PLC0415
 
         with connect.connect_sync(dsn) as connection:
-            worker = run_sync(connection, verbs.enrol(os.getpid(), socket.gethostname(), __version__, list(pace.queues), sorted(self.definitions)))
+            worker = run_sync(
+                connection,
+                verbs.enrol(
+                    os.getpid(),
+                    socket.gethostname(),
+                    __version__,
+                    list(pace.queues),
+                    sorted(self.definitions),
+                ),
+            )
             number, lease = run_sync(connection, verbs.hire(worker, os.getpid()))
         board = Board(bytearray(Board.size(pace.concurrency)), pace.concurrency)
         runner = Runner(self.definitions, dsn, number, board, pace)
         loop: list[asyncio.AbstractEventLoop] = []
-        heartbeat = Heartbeat(dsn, worker, lease, lambda: [_Inside(runner, board, loop)] if loop else [])
+        heartbeat = Heartbeat(
+            dsn, worker, lease, lambda: [_Inside(runner, board, loop)] if loop else []
+        )
         runner.beat_now = heartbeat.beat_now
         leader = Leader(dsn, worker)
         heartbeat.start()
@@ -314,6 +388,7 @@ class App:
             heartbeat.stop()
             leader.stop()
             with connect.connect_sync(dsn) as connection:
+                run_sync(connection, verbs.beat(worker, [], runner.report()["tally"]))
                 run_sync(connection, verbs.leave(worker))
 
 
@@ -324,7 +399,11 @@ class _Inside:
         self._runner, self._board, self._loop = runner, board, loop[0]
 
     def report(self) -> dict[str, Any]:
-        return {**self._runner.report(), "loop_age": self._board.age(), "begun": self._board.begun()}
+        return {
+            **self._runner.report(),
+            "loop_age": self._board.age(),
+            "begun": self._board.begun(),
+        }
 
     def hear(self, news: Mapping[str, Any]) -> None:
         self._loop.call_soon_threadsafe(self._runner.hear, news)
@@ -333,7 +412,14 @@ class _Inside:
 class Task(Generic[P, R]):
     """A function that can run elsewhere. Calling it calls the function, here and now."""
 
-    def __init__(self, app: App, definition: Definition, options: Options | None = None, conn: Any = None, on_conflict: str = "return") -> None:
+    def __init__(
+        self,
+        app: App,
+        definition: Definition,
+        options: Options | None = None,
+        conn: Any = None,
+        on_conflict: str = "return",
+    ) -> None:
         self.app, self.definition = app, definition
         self._options = options or definition.options
         self._conn, self._on_conflict = conn, on_conflict
@@ -351,12 +437,20 @@ class Task(Generic[P, R]):
     def name(self) -> str:
         return self.definition.name
 
-    def using(self, *, conn: Any = None, on_conflict: str | None = None, **options: Any) -> "Task[P, R]":
+    def using(
+        self, *, conn: Any = None, on_conflict: str | None = None, **options: Any
+    ) -> "Task[P, R]":
         """The same task with other options, for one or many calls: conn, key, delay, run_at, priority, queue, tenant, group, tags,
         timeout, deadline, max_attempts, id, headers, hold. `on_conflict="raise"` raises KeyTaken where a live job has the key.
         """
         said = Options.checked(**options).over(self._options)
-        return Task(self.app, self.definition, said, conn if conn is not None else self._conn, on_conflict or self._on_conflict)
+        return Task(
+            self.app,
+            self.definition,
+            said,
+            conn if conn is not None else self._conn,
+            on_conflict or self._on_conflict,
+        )
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Stores a job; with `conn=` in that connection's transaction."""
@@ -366,14 +460,28 @@ class Task(Generic[P, R]):
         """The same without an event loop."""
         return self._handle(self.app.enqueue_row_sync(self._row(args, kwargs), self._conn))
 
-    async def enqueue_many(self, arguments: Iterable[Mapping[str, Any]], *, progress: Callable[[int], None] = lambda _: None) -> list[Handle[R]]:
+    async def enqueue_many(
+        self,
+        arguments: Iterable[Mapping[str, Any]],
+        *,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> list[Handle[R]]:
         """A job for each mapping of arguments, by COPY. All are checked first: a bad one refuses the call before anything is written."""
-        rows = bulk.rows(lambda given: self._row((), dict(given)), arguments)
-        return [self._handle(stored) for stored in await self.app.enqueue_rows(rows, self._conn, progress)]
+        stored = await self.app.enqueue_bulk(
+            self.definition, self._options, arguments, self._conn, progress
+        )
+        return [self._handle(one) for one in stored]
 
-    def enqueue_many_sync(self, arguments: Iterable[Mapping[str, Any]], *, progress: Callable[[int], None] = lambda _: None) -> list[Handle[R]]:
-        rows = bulk.rows(lambda given: self._row((), dict(given)), arguments)
-        return [self._handle(stored) for stored in self.app.enqueue_rows_sync(rows, self._conn, progress)]
+    def enqueue_many_sync(
+        self,
+        arguments: Iterable[Mapping[str, Any]],
+        *,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> list[Handle[R]]:
+        stored = self.app.enqueue_bulk_sync(
+            self.definition, self._options, arguments, self._conn, progress
+        )
+        return [self._handle(one) for one in stored]
 
     def _row(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> accept.Row:
         return accept.row(self.definition, self._options, args, kwargs)

@@ -183,7 +183,9 @@ class SchemaMissing(SchemaError):
     """Leasehold is not installed in this database."""
 
     def __init__(self) -> None:
-        super().__init__("Leasehold's schema is not in this database: run `leasehold migrate` against it once")
+        super().__init__(
+            "Leasehold's schema is not in this database: run `leasehold migrate` against it once"
+        )
 
 
 class SchemaOlder(SchemaError):
@@ -191,7 +193,9 @@ class SchemaOlder(SchemaError):
 
     def __init__(self, missing: list[str]) -> None:
         self.missing = missing
-        super().__init__(f"the schema lacks {', '.join(missing)}: run `leasehold migrate` before this release works on it")
+        super().__init__(
+            f"the schema lacks {', '.join(missing)}: run `leasehold migrate` before this release works on it"
+        )
 
 
 class SchemaNewer(SchemaError):
@@ -218,7 +222,9 @@ class KeyTaken(EnqueueRefused):
 
     def __init__(self, key: str, job: object) -> None:
         self.key, self.job = key, job
-        super().__init__(f"key {key!r} belongs to the live job {job}: wait for its end, or leave on_conflict out to get its handle")
+        super().__init__(
+            f"key {key!r} belongs to the live job {job}: wait for its end, or leave on_conflict out to get its handle"
+        )
 
 
 class JobError(LeaseholdError):
@@ -264,14 +270,19 @@ class NotEnded(JobError, TimeoutError):
 
     def __init__(self, job: object, waited: float) -> None:
         self.waited = waited
-        super().__init__(job, f"has not ended after {waited:g} s: wait longer, or ask `leasehold explain {job}`")
+        super().__init__(
+            job, f"has not ended after {waited:g} s: wait longer, or ask `leasehold explain {job}`"
+        )
 
 
 class LeaseLost(JobError):
     """Somebody else has the job by now."""
 
     def __init__(self, job: object) -> None:
-        super().__init__(job, "is not held by this run any more: another run does its work; let this error through")
+        super().__init__(
+            job,
+            "is not held by this run any more: another run does its work; let this error through",
+        )
 
 
 class NoCurrentJob(LeaseholdError):

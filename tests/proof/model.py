@@ -15,7 +15,7 @@ from leasehold.define.moves import MOVES, Room
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
 LEASE = 30 * SECOND
-POISON = 3
+POISON = 2
 ENDS = frozenset({"succeeded", "failed", "cancelled", "expired", "poisoned"})
 GOES_ON = frozenset({"retried", "interrupted", "sent_on", "snoozed", "released"})
 UNWRITTEN = frozenset({"snoozed", "released"})
@@ -568,6 +568,8 @@ class Model:
             lost = lost if trusted else []
         for number in lost:
             self.runners[number].dead_at = self.now
+        # What one runner holds is bounded by its prefetch: a crash gives all of it back at once.
+        limit = limit if runner is None else 2**31
         left, moved = limit, 0
         orphans = [
             b

@@ -103,7 +103,7 @@ def test_strict_raises_for_a_lost_job_and_keeps_the_transaction_from_committing(
     job = house.running(runner)
     house.call(verbs.reap(10, runner, [job.id]))
     other = house.connect()
-    with pytest.raises(psycopg.Error) as error, other.transaction():
+    with pytest.raises(psycopg.Error) as error, other.transaction():  # noqa: PT012  all of it goes
         other.execute("create table receipt ()")
         house.finish(runner, job, strict=True, by=other)
     assert error.value.sqlstate == "LH001"

@@ -162,11 +162,23 @@ def test_dispatched_jobs_come_back_in_batches(house):
 
 
 def test_one_call_takes_back_about_its_limit(house):
+    leader = house.leader()
     house.enqueue_many(6)
+    for _ in range(3):
+        house.claim(house.runner(), 2)
+    house.outlive_leases(leader)
+    assert sum(house.call(verbs.reap(2)) for _ in range(2)) == 4
+    assert sum(house.call(verbs.reap(2)) for _ in range(2)) == 2
+
+
+def test_a_crash_report_takes_back_all_that_its_runner_held(house):
+    """What were left for later would be charged as begun: only the report knows better."""
+    jobs = house.enqueue_many(6)
     runner = house.runner()
     for _ in range(3):
         house.claim(runner, 2)
-    assert [house.call(verbs.reap(2, runner, [])) for _ in range(4)] == [2, 2, 2, 0]
+    assert house.call(verbs.reap(2, runner, [])) == 6
+    assert [house.history(job) for job in jobs] == [[]] * 6
 
 
 def test_a_reaped_runner_is_not_woken(house):

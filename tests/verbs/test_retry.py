@@ -130,5 +130,7 @@ def test_named_twice_it_is_retried_once(house):
 def test_it_is_written_down_who_did_it(house):
     job = house.dead()
     retry(house, job, reason="fixed")
-    assert house.rows("select actor, verb, note from leasehold.audit") == [("ann", "retry", "fixed")]
+    assert house.rows("select actor, verb, note from leasehold.audit") == [
+        ("ann", "retry", "fixed")
+    ]
     assert house.attempt(job)["error"]["message"] == "fixed"

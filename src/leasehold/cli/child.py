@@ -54,7 +54,12 @@ class ChildJob(Job):
     def __init__(self, wire: Wire, said: dict[str, Any]) -> None:
         self._wire = wire
         self._id = UUID(said["job"]).bytes
-        self.claim_no, self.attempt, self.queue, self.task = said["claim_no"], said["attempt"], said["queue"], said["task"]
+        self.claim_no, self.attempt, self.queue, self.task = (
+            said["claim_no"],
+            said["attempt"],
+            said["queue"],
+            said["task"],
+        )
         self.tenant, self.max_attempts, self.stop_because = said["tenant"], said["most"], None
         self.percent, self.note, self.ended_by_itself, self.bundle = None, None, False, 0
 
@@ -80,14 +85,20 @@ class ChildJob(Job):
 def definitions(place: str) -> dict[str, Definition]:
     """The tasks that a module, or a program's file, holds."""
     module = _program(place) if place.endswith(".py") else importlib.import_module(place)
-    return {found.definition.name: found.definition for found in vars(module).values() if isinstance(found, Task)}
+    return {
+        found.definition.name: found.definition
+        for found in vars(module).values()
+        if isinstance(found, Task)
+    }
 
 
 def _program(path: str) -> ModuleType:
     # Under another name than __main__, so that what it guards with it does not run again.
     spec = importlib.util.spec_from_file_location("__leasehold_main__", path)
     if spec is None or spec.loader is None:
-        raise DefinitionError(path, "cannot be imported by a process task: put its tasks into a module")
+        raise DefinitionError(
+            path, "cannot be imported by a process task: put its tasks into a module"
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules["__leasehold_main__"] = module
     spec.loader.exec_module(module)
@@ -106,9 +117,16 @@ def run(definition: Definition, job: ChildJob, payload: bytes) -> dict[str, Any]
             raise value
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
         asked = verdict.chosen(error) if isinstance(error, Outcome) else None
-        return {"document": asked or verdict.failed(definition, error, job.attempt, job.max_attempts, random.random())}  # noqa: S311
+        return {
+            "document": asked
+            or verdict.failed(definition, error, job.attempt, job.max_attempts, random.random())
+        }  # noqa: S311
     raw, problem = definition.codec.encode_result(value)
-    return {"result": {"result_error": problem} if problem else (None if raw is None else msgspec.Raw(raw))}
+    return {
+        "result": {"result_error": problem}
+        if problem
+        else (None if raw is None else msgspec.Raw(raw))
+    }
 
 
 async def _awaited(value: Any) -> Any:

@@ -54,7 +54,9 @@ async def serve(wire: socket.socket, board_fd: int) -> None:
         link.say({"failed": str(error)})
         return
     except Exception:  # noqa: BLE001 - whatever a user's module raises when it is imported
-        link.say({"failed": f"importing {said['target']} failed:\n{traceback.format_exc(chain=True)}"})
+        link.say(
+            {"failed": f"importing {said['target']} failed:\n{traceback.format_exc(chain=True)}"}
+        )
         return
     pace = replace(pace, queues=tuple(queues))
     link.say({"ready": {"tasks": sorted(app.definitions), "queues": list(queues)}})

@@ -32,7 +32,9 @@ def load(target: str) -> "App":
     if not attribute and len(apps) == 1:
         return next(iter(apps.values()))
     if attribute not in apps:
-        near = did_you_mean(attribute, apps) or (f"; it has {', '.join(apps)}" if apps else "; it has no App at all")
+        near = did_you_mean(attribute, apps) or (
+            f"; it has {', '.join(apps)}" if apps else "; it has no App at all"
+        )
         msg = f"{name} has no App called {attribute!r}{near}"
         raise SettingsError(msg)
     return apps[attribute]

@@ -13,9 +13,18 @@ QUEUE = "default"
 PRIORITY = 100
 
 
-def row(definition: Definition, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Row:
+def row(
+    definition: Definition, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Row:
     """Raises before anything is written; `payload` is JSON already."""
-    made: Row = {"task": definition.name, "payload": msgspec.Raw(definition.codec.encode(args, kwargs))}
+    made = columns(definition, options)
+    made["payload"] = msgspec.Raw(definition.codec.encode(args, kwargs))
+    return made
+
+
+def columns(definition: Definition, options: Options) -> Row:
+    """All but the payload."""
+    made: Row = {"task": definition.name}
     for column, value in (
         ("queue", options.queue), ("priority", options.priority), ("delay", options.delay), ("run_at", options.run_at),
         ("deadline", options.deadline), ("deadline_in", options.deadline_in), ("timeout", options.timeout),

@@ -1,7 +1,6 @@
 """A job seen from where it was enqueued: how it stands, what came of it, please stop."""
 
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -14,6 +13,7 @@ from leasehold.store import reads, verbs
 from leasehold.store.call import Call
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 LIVE = frozenset({"ready", "scheduled", "waiting", "dispatched", "assigned", "running"})
 
@@ -42,8 +42,9 @@ class Status:
 class Office(Protocol):
     """Where a handle asks: an app."""
 
-    ask: Callable[[Call[Any]], Awaitable[Any]]
-    ask_sync: Callable[[Call[Any]], Any]
+    async def ask(self, call: Call[T], /) -> T: ...
+
+    def ask_sync(self, call: Call[T], /) -> T: ...
 
     async def ended(self, job: UUID, timeout: float | None) -> bool: ...
 
@@ -106,16 +107,35 @@ class Handle(Generic[R]):
     def _read(self, rows: Any) -> tuple[Status, Any]:
         if not rows:
             raise NotFound(self.id)
-        _, job, state, task, queue, attempts, progress, note, result, error, enqueued, started, ended, *_ = rows[0]
+        (
+            _,
+            job,
+            state,
+            task,
+            queue,
+            attempts,
+            progress,
+            note,
+            result,
+            error,
+            enqueued,
+            started,
+            ended,
+            *_,
+        ) = rows[0]
         error = msgspec.json.decode(error) if isinstance(error, bytes | str) else error
-        return Status(job, state, task, queue, attempts, progress, note, error, enqueued, started, ended), result
+        return Status(
+            job, state, task, queue, attempts, progress, note, error, enqueued, started, ended
+        ), result
 
     def _result(self, rows: Any) -> R:
         status, raw = self._read(rows)
         error = status.error or {}
         match status.state:
             case "succeeded":
-                document = raw if raw is None or isinstance(raw, bytes) else msgspec.json.encode(raw)
+                document = (
+                    raw if raw is None or isinstance(raw, bytes) else msgspec.json.encode(raw)
+                )
                 value: R = self._office.decoded(status.task, document)
                 return value
             case "cancelled":
@@ -123,6 +143,8 @@ class Handle(Generic[R]):
             case "expired":
                 raise JobExpired(self.id)
             case "failed":
-                raise JobFailed(self.id, str(error.get("type", "unknown")), str(error.get("message", "")))
+                raise JobFailed(
+                    self.id, str(error.get("type", "unknown")), str(error.get("message", ""))
+                )
             case _:
                 raise NotEnded(self.id, 0.0)

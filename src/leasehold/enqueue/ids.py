@@ -1,10 +1,13 @@
 """Job ids made on this side, from database time: an enqueue whose answer was lost is sent again with the same id, and stored once."""
 
 import os
+import struct
 import time
 from uuid import UUID
 
 EPOCH_2000 = 946_684_800_000_000  # microseconds from 1970, where UUIDv7 counts from
+_LUCK = 0x3F00_FFFF_FFFF_FFFF  # the random bits; the eight between are the shard, 00
+_VARIANT = 0x8000_0000_0000_0000
 STALE = 60.0  # seconds after which the distance to the database's clock is measured anew
 
 
@@ -33,10 +36,14 @@ class Ids:
         now = self.now() * 4096 // 1000  # in 1/4096 of a millisecond
         first = max(now, self._last + 1)
         self._last = first + count - 1
-        return [self._one(first + n, luck[8 * n : 8 * n + 8]) for n in range(count)]
-
-    @staticmethod
-    def _one(ticks: int, luck: bytes) -> UUID:
-        high = ((ticks >> 12) << 16) | 0x7000 | (ticks & 0xFFF)
-        low = int.from_bytes(luck, "big") & 0x3F00FFFFFFFFFFFF | 0x8000000000000000  # variant, and shard 00
-        return UUID(int=high << 64 | low)
+        chances = struct.unpack(f"!{count}Q", luck)
+        return [
+            UUID(
+                int=((ticks >> 12) << 80)
+                | 0x7000_0000_0000_0000_0000
+                | ((ticks & 0xFFF) << 64)
+                | (chance & _LUCK)
+                | _VARIANT
+            )
+            for ticks, chance in zip(range(first, first + count), chances, strict=True)
+        ]

@@ -27,7 +27,9 @@ class Member(Protocol):
 class Heartbeat:
     """`members` are asked at each beat. A sixth of the lease lies between two beats: five may be lost."""
 
-    def __init__(self, dsn: str, worker: int, lease: float, members: Callable[[], Sequence[Member]]) -> None:
+    def __init__(
+        self, dsn: str, worker: int, lease: float, members: Callable[[], Sequence[Member]]
+    ) -> None:
         self.dsn, self.worker, self.every, self.members = dsn, worker, lease / 6, members
         self._wanted = threading.Event()
         self._stopped = False
@@ -69,9 +71,15 @@ class Heartbeat:
         if not reports:
             return
         tally = [entry for _, report in reports for entry in report.pop("tally", ())]
-        saved = [(report["id"], entries) for _, report in reports if (entries := report.pop("saved", None))]
+        saved = [
+            (report["id"], entries)
+            for _, report in reports
+            if (entries := report.pop("saved", None))
+        ]
         sent = time.monotonic()
-        news = run_sync(connection, verbs.beat(self.worker, [report for _, report in reports], tally))
+        news = run_sync(
+            connection, verbs.beat(self.worker, [report for _, report in reports], tally)
+        )
         self.last = sent
         if any(news[name] for name in ("dead", "gone", "cancel")):
             for member, _ in reports:

@@ -45,7 +45,10 @@ class RunnerProcess:
         with memory, theirs:
             fds = (theirs.fileno(), memory.fileno(), self._stacks.fileno())
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "leasehold.cli.runner", *map(str, fds)], pass_fds=fds, start_new_session=True, stdin=subprocess.DEVNULL
+                [sys.executable, "-m", "leasehold.cli.runner", *map(str, fds)],
+                pass_fds=fds,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
             )
         self.wire.setblocking(False)
         self.tell({"hello": dict(hello)})
@@ -92,7 +95,12 @@ class RunnerProcess:
     def report(self) -> dict[str, Any]:
         saved, self._saved = self._saved, []
         tally, self._tally = self._tally, []
-        known = {"id": self.number, "bundles": self._report.get("bundles", []), "loop_age": self.board.age(), "begun": self.board.begun()}
+        known = {
+            "id": self.number,
+            "bundles": self._report.get("bundles", []),
+            "loop_age": self.board.age(),
+            "begun": self.board.begun(),
+        }
         return {**known, "saved": saved, "tally": tally}
 
     def hear(self, news: Mapping[str, Any]) -> None:
@@ -121,7 +129,11 @@ class RunnerProcess:
             self.process.send_signal(signal.SIGUSR1)
         ends = time.monotonic() + 1.0
         text = ""
-        while time.monotonic() < ends and "Current thread" not in text and "most recent call first" not in text:
+        while (
+            time.monotonic() < ends
+            and "Current thread" not in text
+            and "most recent call first" not in text
+        ):
             time.sleep(0.02)
             self._stacks.seek(0)
             text = self._stacks.read().decode(errors="replace")

@@ -4,6 +4,7 @@ It beats for all of them, leads the fleet when it is its turn, names what blocks
 within a second, and stops gracefully.
 """
 
+import contextlib
 import logging
 import os
 import selectors
@@ -25,7 +26,15 @@ log = logging.getLogger("leasehold.worker")
 
 LOOK: Final = 0.25  # seconds between two looks at the runners
 LIMIT: Final = 25.0  # of a graceful stop; Kubernetes gives 30
-DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)  # pauses before the next start of a runner that keeps dying young
+DAMP: Final = (
+    0.0,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    30.0,
+)  # pauses before the next start of a runner that keeps dying young
 YOUNG: Final = 10.0
 
 
@@ -66,7 +75,12 @@ class Supervisor:
         changed: Callable[[], bool] = lambda: False,
         announce: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.plan, self._make_companions, self._changed, self._announce = plan, companions, changed, announce
+        self.plan, self._make_companions, self._changed, self._announce = (
+            plan,
+            companions,
+            changed,
+            announce,
+        )
         self._runners: list[RunnerProcess] = []
         self._companions: Sequence[Companion] = ()
         self._heartbeat: Heartbeat | None = None
@@ -79,7 +93,10 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> int:
-        before = [(number, signal.signal(number, self._signalled)) for number in (signal.SIGTERM, signal.SIGINT)]
+        before = [
+            (number, signal.signal(number, self._signalled))
+            for number in (signal.SIGTERM, signal.SIGINT)
+        ]
         bell, rung = socket.socketpair()
         for end in (bell, rung):
             end.setblocking(False)
@@ -110,7 +127,10 @@ class Supervisor:
                 runner.stop(self.plan.grace)
         wanted = self.plan.runners - sum(runner.stopping_since is None for runner in self._runners)
         while wanted > 0 and time.monotonic() >= self._next_start:
-            runner = RunnerProcess({"target": self.plan.target, "dsn": self.plan.dsn, "pace": dict(self.plan.pace)}, self.plan.slots)
+            runner = RunnerProcess(
+                {"target": self.plan.target, "dsn": self.plan.dsn, "pace": dict(self.plan.pace)},
+                self.plan.slots,
+            )
             self._runners.append(runner)
             self._selector.register(runner.wire, selectors.EVENT_READ, runner)
             wanted -= 1
@@ -148,7 +168,9 @@ class Supervisor:
     def _hire(self, runner: RunnerProcess, tasks: list[str], queues: list[str]) -> None:
         try:
             if self._worker is None:
-                self._worker = self._ask(verbs.enrol(os.getpid(), socket.gethostname(), self.plan.version, queues, tasks))
+                self._worker = self._ask(
+                    verbs.enrol(os.getpid(), socket.gethostname(), self.plan.version, queues, tasks)
+                )
                 self._companions = self._make_companions(self._worker)
             runner.number, self._lease = self._ask(verbs.hire(self._worker, runner.pid))
         except (DatabaseError, connect.Error) as error:
@@ -161,27 +183,44 @@ class Supervisor:
             for companion in self._companions:
                 companion.start()
         runner.tell({"go": runner.number})
-        self._announce(f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks (pid {runner.pid})")
+        self._announce(
+            f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks (pid {runner.pid})"
+        )
 
     def _members(self) -> list[RunnerProcess]:
         """A loop that has not turned for too long loses its lease: nobody beats for it any more."""
-        return [r for r in self._runners if r.number is not None and r.board.age() < self.plan.blocked_kill]
+        return [
+            r
+            for r in self._runners
+            if r.number is not None and r.board.age() < self.plan.blocked_kill
+        ]
 
     def _watch(self, runner: RunnerProcess) -> None:
         age = runner.board.age()
         if age > self.plan.blocked_kill:
-            log.error("runner %s: its event loop has not turned for %.0f s; it is killed, its jobs go back", runner.number, age)
+            log.error(
+                "runner %s: its event loop has not turned for %.0f s; it is killed, its jobs go back",
+                runner.number,
+                age,
+            )
             runner.kill()
         elif age > BLOCKED and time.monotonic() - runner.named_at > max(BLOCKED, age):
             runner.named_at = time.monotonic()
             jobs = ", ".join(str(job) for job in runner.begun()[:3]) or "no job"
-            log.warning("runner %s: its event loop is blocked for %.1f s (running: %s) here:\n%s", runner.number, age, jobs, runner.blocked_by())
+            log.warning(
+                "runner %s: its event loop is blocked for %.1f s (running: %s) here:\n%s",
+                runner.number,
+                age,
+                jobs,
+                runner.blocked_by(),
+            )
         elif runner.stopping_since is not None and time.monotonic() - runner.stopping_since > LIMIT:
             runner.kill()
 
     def _gone(self, runner: RunnerProcess) -> None:
         code = runner.process.wait()
         begun = runner.begun()
+        self._last_words(runner)
         self._runners.remove(runner)
         self._selector.unregister(runner.wire)
         runner.close()
@@ -190,13 +229,28 @@ class Supervisor:
             try:
                 moved = self._ask(verbs.reap(1_000, runner.number, [] if stopped else begun))
             except (DatabaseError, connect.Error) as error:
-                log.warning("what runner %s held comes back when its lease ends: %s", runner.number, error)
+                log.warning(
+                    "what runner %s held comes back when its lease ends: %s", runner.number, error
+                )
                 moved = 0
             if not stopped:
                 how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-                log.error("runner %s died (%s) with %d jobs begun; %d jobs are back in the queue", runner.number, how, len(begun), moved)
+                log.error(
+                    "runner %s died (%s) with %d jobs begun; %d jobs are back in the queue",
+                    runner.number,
+                    how,
+                    len(begun),
+                    moved,
+                )
         if runner.stopping_since is None:
             self._damp(runner)
+
+    def _last_words(self, runner: RunnerProcess) -> None:
+        """What it counted since the last beat."""
+        tally = runner.report()["tally"]
+        if tally and self._worker is not None:
+            with contextlib.suppress(DatabaseError, connect.Error):
+                self._ask(verbs.beat(self._worker, [], tally))
 
     def _damp(self, runner: RunnerProcess) -> None:
         young = time.monotonic() - runner.started < YOUNG
@@ -210,7 +264,10 @@ class Supervisor:
     # The end.
 
     def _wind_down(self, bell: socket.socket) -> int:
-        self._announce("stopping: jobs that run have %.0f s; press Ctrl-C again to stop at once" % self.plan.grace)
+        self._announce(
+            "stopping: jobs that run have %.0f s; press Ctrl-C again to stop at once"
+            % self.plan.grace
+        )
         ends = time.monotonic() + LIMIT
         for runner in self._runners:
             runner.stop(self.plan.grace)

@@ -17,14 +17,29 @@ class Duty:
     idle: float
     call: Callable[[], Call[Any]]
     found: Callable[[Any], bool]  # was there something to do?
-    wait: Callable[[Any], float | None] = lambda _answer: None  # seconds until there will be, where the answer tells
+    wait: Callable[[Any], float | None] = lambda _answer: (
+        None
+    )  # seconds until there will be, where the answer tells
 
 
 ROWS: Final = 2_000
 
 DUTIES: Final = (
-    Duty("promote", 0.05, 1.0, lambda: verbs.promote(ROWS), lambda answer: answer[0] > 0, lambda answer: answer[1]),
-    Duty("rotate", 0.1, 2.0, verbs.rotate, lambda answer: answer[:3] != (None, None, None) or answer[3] > 1_000_000),
+    Duty(
+        "promote",
+        0.05,
+        1.0,
+        lambda: verbs.promote(ROWS),
+        lambda answer: answer[0] > 0,
+        lambda answer: answer[1],
+    ),
+    Duty(
+        "rotate",
+        0.1,
+        2.0,
+        verbs.rotate,
+        lambda answer: answer[:3] != (None, None, None) or answer[3] > 1_000_000,
+    ),
     Duty("reap", 0.5, 2.0, lambda: verbs.reap(1_000), lambda jobs: jobs > 0),
     Duty("expire", 0.2, 2.0, lambda: verbs.expire(ROWS), lambda jobs: jobs > 0),
     Duty("unblock", 0.2, 2.0, lambda: verbs.unblock(ROWS), lambda jobs: jobs > 0),

@@ -79,6 +79,10 @@ class Leader:
             # One duty that fails must not keep the others from being done.
             log.exception("the duty %s failed; it is tried again in %g s", duty.name, duty.idle)
             return duty.idle
-        pause[duty.name] = duty.every if duty.found(answer) else min(pause[duty.name] * 2, duty.idle)
+        pause[duty.name] = (
+            duty.every if duty.found(answer) else min(pause[duty.name] * 2, duty.idle)
+        )
         soon = duty.wait(answer)
-        return pause[duty.name] if soon is None else max(min(soon, pause[duty.name], duty.idle), 0.005)
+        return (
+            pause[duty.name] if soon is None else max(min(soon, pause[duty.name], duty.idle), 0.005)
+        )

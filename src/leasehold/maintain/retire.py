@@ -22,7 +22,9 @@ def retire(connection: connect.Connection) -> int:
         if day is None:
             return done
         job_table, attempt_table = day
-        if not (detach(connection, "job", job_table) and detach(connection, "attempt", attempt_table)):
+        if not (
+            detach(connection, "job", job_table) and detach(connection, "attempt", attempt_table)
+        ):
             log.info("%s is still in use: it is retired another time", job_table)
             return done
         run_sync(connection, verbs.retire_rest(job_table, attempt_table))

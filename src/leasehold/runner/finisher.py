@@ -34,7 +34,9 @@ class Finisher:
     def __len__(self) -> int:
         return len(self._good) + len(self._other)
 
-    def succeeded(self, bundle: int, job: bytes, claim_no: int, run_ms: int, result: bytes | None) -> None:
+    def succeeded(
+        self, bundle: int, job: bytes, claim_no: int, run_ms: int, result: bytes | None
+    ) -> None:
         self._good.append((bundle, job, claim_no, run_ms, result))
         self._news.set()
 
@@ -91,9 +93,15 @@ class Finisher:
             for job, claim_no, verdict in await self._ask(call):
                 if verdict == "lost":
                     self.lost += 1
-                    log.warning("job %s (claim %s): the lease was lost, its end here does not count", connect.id_text(job), claim_no)
+                    log.warning(
+                        "job %s (claim %s): the lease was lost, its end here does not count",
+                        connect.id_text(job),
+                        claim_no,
+                    )
         except RunnerDead:
-            log.warning("this runner's lease was lost: %d ends do not count", len(good) + len(other))
+            log.warning(
+                "this runner's lease was lost: %d ends do not count", len(good) + len(other)
+            )
         except (Unreachable, asyncio.CancelledError):
             raise
         except (LeaseholdError, DatabaseError, connect.Error) as error:
@@ -113,8 +121,37 @@ class Finisher:
         log.error("the end of a run could not be written as it was: %s", clean(str(error)))
         if good:
             bundle, job, claim_no, run_ms, _ = good[0]
-            await self._write([(bundle, job, claim_no, run_ms, b'{"result_error": "the result could not be stored"}')], [])
+            await self._write(
+                [
+                    (
+                        bundle,
+                        job,
+                        claim_no,
+                        run_ms,
+                        b'{"result_error": "the result could not be stored"}',
+                    )
+                ],
+                [],
+            )
         elif other:
             bundle, document = other[0]
-            plain = {name: document[name] for name in ("job", "claim", "run_ms", "outcome", "delay") if name in document}
-            await self._write([], [(bundle, {**plain, "error": {"type": "Unstorable", "message": "the error could not be stored"}})])
+            plain = {
+                name: document[name]
+                for name in ("job", "claim", "run_ms", "outcome", "delay")
+                if name in document
+            }
+            await self._write(
+                [],
+                [
+                    (
+                        bundle,
+                        {
+                            **plain,
+                            "error": {
+                                "type": "Unstorable",
+                                "message": "the error could not be stored",
+                            },
+                        },
+                    )
+                ],
+            )

@@ -36,9 +36,24 @@ class Job:
 
     def __init__(self, runner: "Runner", row: Any) -> None:
         self._runner = runner
-        (self.bundle, self._id, self.claim_no, self.queue, self.task, _, attempts, self.interrupted, *_rest) = row
+        (
+            self.bundle,
+            self._id,
+            self.claim_no,
+            self.queue,
+            self.task,
+            _,
+            attempts,
+            self.interrupted,
+            *_rest,
+        ) = row
         self.attempt = attempts + 1
-        self.deadline, self.max_attempts, self.tenant, self.headers = row[10], row[12], row[13], row[14]
+        self.deadline, self.max_attempts, self.tenant, self.headers = (
+            row[10],
+            row[12],
+            row[13],
+            row[14],
+        )
         self.stop_because: str | None = None
         self.percent: float | None = None
         self.note: str | None = None
@@ -69,7 +84,10 @@ class Job:
 
     def progress(self, percent: float, note: str | None = None) -> None:
         """Costs no write: it rides with the next heartbeat."""
-        self.percent, self.note = min(max(float(percent), 0.0), 100.0), note[:2000] if note else note
+        self.percent, self.note = (
+            min(max(float(percent), 0.0), 100.0),
+            note[:2000] if note else note,
+        )
         self._runner.progressed[self._id] = self
 
     async def checkpoint(self) -> Any:
@@ -79,7 +97,13 @@ class Job:
 
     async def save(self, data: Any) -> None:
         """Keeps `data` for the next attempt; raises LeaseLost when somebody else has the job."""
-        saved = {"bundle": self.bundle, "job": self.id, "data": data, "progress": self.percent, "note": self.note}
+        saved = {
+            "bundle": self.bundle,
+            "job": self.id,
+            "data": data,
+            "progress": self.percent,
+            "note": self.note,
+        }
         if not await self._runner.ask(verbs.save(self._runner.number, [saved])):
             raise LeaseLost(self.id)
 
@@ -101,7 +125,11 @@ class Job:
         async with _transaction(conn):
             yield
             raw, problem = self._runner.tasks[self.task].codec.encode_result(result)
-            document = (raw or b"null").decode() if problem is None else msgspec.json.encode({"result_error": problem}).decode()
+            document = (
+                (raw or b"null").decode()
+                if problem is None
+                else msgspec.json.encode({"result_error": problem}).decode()
+            )
             verdicts = await drivers.carry(
                 conn,
                 verbs.finish(

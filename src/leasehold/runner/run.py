@@ -66,7 +66,9 @@ class Slot:
 class Runner:
     """`report` and `hear` are its side of the heartbeat; whoever beats may live in another thread or process."""
 
-    def __init__(self, tasks: Mapping[str, Definition], dsn: str, number: int, board: Board, pace: Pace) -> None:
+    def __init__(
+        self, tasks: Mapping[str, Definition], dsn: str, number: int, board: Board, pace: Pace
+    ) -> None:
         self.tasks, self.dsn, self.number, self.board, self.pace = tasks, dsn, number, board, pace
         self.progressed: dict[bytes, Job] = {}
         self._claiming = Lane(dsn, f"leasehold_runner_{number}", hot=True)
@@ -97,14 +99,26 @@ class Runner:
         tally, self._tally = self._tally, {}
         progressed, self.progressed = self.progressed, {}
         saved = [
-            {"bundle": job.bundle, "job": UUID(bytes=job._id), "progress": job.percent, "note": job.note}  # noqa: SLF001
+            {
+                "bundle": job.bundle,
+                "job": UUID(bytes=job._id),
+                "progress": job.percent,
+                "note": job.note,
+            }  # noqa: SLF001
             for job in progressed.values()
         ]
         return {
             "id": self.number,
             "bundles": list(self._finisher.bundles),
             "tally": [
-                {"queue": queue, "task": task, "outcome": outcome, "n": n, "run_ms": run, "wait_ms": wait}
+                {
+                    "queue": queue,
+                    "task": task,
+                    "outcome": outcome,
+                    "n": n,
+                    "run_ms": run,
+                    "wait_ms": wait,
+                }
                 for (queue, task, outcome), (n, run, wait) in tally.items()
             ],
             "saved": saved,
@@ -113,7 +127,9 @@ class Runner:
     def hear(self, news: Mapping[str, Any]) -> None:
         """What the beat answered, on the runner's own loop."""
         if self.number in news.get("dead", ()):
-            self._lose({slot.job.bundle for slot in self._slots if slot.job} | set(self._finisher.bundles))
+            self._lose(
+                {slot.job.bundle for slot in self._slots if slot.job} | set(self._finisher.bundles)
+            )
             self._stopping.set()
             return
         if gone := {bundle for number, bundle in news.get("gone", ()) if number == self.number}:
@@ -139,7 +155,9 @@ class Runner:
         for row in self._backlog:
             if row[1] == job and row[2] == claim_no:
                 self._backlog.remove(row)
-                self._finisher.otherwise(row[0], verdict.named(verdict.stopped(reason), job, claim_no, 0))
+                self._finisher.otherwise(
+                    row[0], verdict.named(verdict.stopped(reason), job, claim_no, 0)
+                )
                 return
 
     # Its life.
@@ -153,11 +171,15 @@ class Runner:
         claiming = asyncio.create_task(self._claim_on())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
-            await asyncio.wait({ticking, finishing, claiming, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {ticking, finishing, claiming, stopping}, return_when=asyncio.FIRST_COMPLETED
+            )
             for task in (ticking, finishing, claiming):
                 if task.done():
                     task.result()  # a bug of ours: let it be seen, the supervisor starts anew
-            await asyncio.wait({claiming}, timeout=5)  # a claim under way is let finish: what it brings goes back
+            await asyncio.wait(
+                {claiming}, timeout=5
+            )  # a claim under way is let finish: what it brings goes back
             await _ended(claiming)
             await self._wind_down()
             await self._finisher.drained()
@@ -198,10 +220,18 @@ class Runner:
         bundles = sorted({row[0] for row in rows})
         try:
             await self._writing.ask(
-                verbs.release(self.number, bundles, connect.Ids([r[1] for r in rows]), connect.Numbers([r[2] for r in rows]), delay)
+                verbs.release(
+                    self.number,
+                    bundles,
+                    connect.Ids([r[1] for r in rows]),
+                    connect.Numbers([r[2] for r in rows]),
+                    delay,
+                )
             )
         except (Unreachable, RunnerDead):
-            log.warning("%d claimed jobs could not be given back: their lease ends by itself", len(rows))
+            log.warning(
+                "%d claimed jobs could not be given back: their lease ends by itself", len(rows)
+            )
         for row in rows:
             self._finisher.left(row[0])
 
@@ -260,12 +290,20 @@ class Runner:
         if len(self._finisher) > BUFFER_MOST:
             return 0
         free = self.pace.concurrency - self._busy - len(self._backlog)
-        ahead = int(self._rate * AHEAD) if self._busy < self.pace.concurrency or self._rate > self.pace.concurrency else 0
+        ahead = (
+            int(self._rate * AHEAD)
+            if self._busy < self.pace.concurrency or self._rate > self.pace.concurrency
+            else 0
+        )
         return min(free + ahead, CLAIM_MOST)
 
     async def _claim(self, queues: list[str], limit: int) -> int:
         begin = max(self.pace.concurrency - self._busy - len(self._backlog), 0)
-        rows: list[Any] = list(await self._claiming.ask(verbs.claim(self.number, queues, self._names, limit, begin, self._marks)))
+        rows: list[Any] = list(
+            await self._claiming.ask(
+                verbs.claim(self.number, queues, self._names, limit, begin, self._marks)
+            )
+        )
         if rows and rows[-1][1] is None:
             self._marks = rows.pop()[15].decode()
         if not rows:
@@ -330,7 +368,11 @@ class Runner:
         current.set(job)
         self.board.begin(slot.number, job._id)  # noqa: SLF001
         timeout = row[11] or definition.options.timeout
-        alarm = asyncio.get_running_loop().call_later(timeout, self._stop, slot, "timeout") if timeout else None
+        alarm = (
+            asyncio.get_running_loop().call_later(timeout, self._stop, slot, "timeout")
+            if timeout
+            else None
+        )
         document: dict[str, Any] | None = None
         raw = None
         try:
@@ -357,7 +399,12 @@ class Runner:
             if job.stop_because is None:
                 if self._stopping.is_set() or (task and task.cancelling()):
                     raise  # the slot itself is taken down
-                document = self._judged(definition, job, row, RuntimeError("its function raised CancelledError, and nobody had cancelled it"))
+                document = self._judged(
+                    definition,
+                    job,
+                    row,
+                    RuntimeError("its function raised CancelledError, and nobody had cancelled it"),
+                )
             else:
                 document = self._halted(definition, job, row)
         except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
@@ -374,7 +421,9 @@ class Runner:
             self.board.end(slot.number)
         self._settle(job, row, document, raw, int((time.monotonic() - began) * 1000))
 
-    def _settle(self, job: Job, row: Any, document: dict[str, Any] | None, raw: bytes | None, run_ms: int) -> None:
+    def _settle(
+        self, job: Job, row: Any, document: dict[str, Any] | None, raw: bytes | None, run_ms: int
+    ) -> None:
         if job.ended_by_itself and (document is None or document["outcome"] != "failed"):
             self._finisher.left(job.bundle)
         elif document is None:
@@ -384,8 +433,16 @@ class Runner:
             self._finisher.left(job.bundle)
         else:
             if document["outcome"] in ("retried", "failed"):
-                log.info("job %s (%s) %s: %s", job.id, job.task, document["outcome"], document["error"]["type"])
-            self._finisher.otherwise(job.bundle, verdict.named(document, job._id, job.claim_no, run_ms))  # noqa: SLF001
+                log.info(
+                    "job %s (%s) %s: %s",
+                    job.id,
+                    job.task,
+                    document["outcome"],
+                    document["error"]["type"],
+                )
+            self._finisher.otherwise(
+                job.bundle, verdict.named(document, job._id, job.claim_no, run_ms)
+            )  # noqa: SLF001
         if len(self._backlog) < CLAIM_MOST // 2:
             self._room.set()
         key = (job.queue, job.task, document["outcome"] if document else "succeeded")
@@ -396,7 +453,9 @@ class Runner:
         count[1] += run_ms
         count[2] += max((row[15] - row[9]) // 1000, 0)
 
-    def _judged(self, definition: Definition, job: Job, row: Any, error: BaseException) -> dict[str, Any]:
+    def _judged(
+        self, definition: Definition, job: Job, row: Any, error: BaseException
+    ) -> dict[str, Any]:
         if isinstance(error, Outcome) and (asked := verdict.chosen(error)):
             return asked
         if isinstance(error, LeaseLost):
@@ -409,7 +468,9 @@ class Runner:
         match job.stop_because:
             case "timeout":
                 limit = row[11] or definition.options.timeout
-                return self._judged(definition, job, row, verdict.TimedOut(f"took longer than its {limit:g} s"))
+                return self._judged(
+                    definition, job, row, verdict.TimedOut(f"took longer than its {limit:g} s")
+                )
             case "shutdown":
                 return {"outcome": "released"}
             case "the lease was lost":
@@ -424,13 +485,21 @@ class Runner:
             return
         job.stop_because = job.stop_because or reason
         slot.task.cancel(reason)
-        asyncio.get_running_loop().call_later(NUDGE, lambda: self._stop(slot, reason) if slot.job is job else None)
+        asyncio.get_running_loop().call_later(
+            NUDGE, lambda: self._stop(slot, reason) if slot.job is job else None
+        )
 
-    async def _in_thread(self, definition: Definition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    async def _in_thread(
+        self, definition: Definition, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(self.pace.threads, thread_name_prefix="leasehold-job")
+            self._threads = ThreadPoolExecutor(
+                self.pace.threads, thread_name_prefix="leasehold-job"
+            )
         context = contextvars.copy_context()
-        future = asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(definition.function, *args, **kwargs))
+        future = asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: context.run(definition.function, *args, **kwargs)
+        )
         while True:
             try:
                 return await asyncio.shield(future)
@@ -460,7 +529,9 @@ def _same(clean: Mapping[Any, Any]) -> bool:
     now = contextvars.copy_context()
     if len(now) - (current in now) != len(clean) - (current in clean):
         return False
-    return all(variable is current or clean.get(variable) is value for variable, value in now.items())
+    return all(
+        variable is current or clean.get(variable) is value for variable, value in now.items()
+    )
 
 
 async def _ended(*tasks: asyncio.Task[Any]) -> None:

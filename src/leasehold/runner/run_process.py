@@ -57,14 +57,24 @@ class Children:
 
 
 class Child:
-    def __init__(self, module: str, process: asyncio.subprocess.Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        module: str,
+        process: asyncio.subprocess.Process,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
         self.module, self.process, self._reader, self._writer = module, process, reader, writer
 
     @classmethod
     async def start(cls, definition: Definition) -> "Child":
         ours, theirs = socket.socketpair()
         module = definition.function.__module__
-        place = str(getattr(sys.modules["__main__"], "__file__", "")) if module == "__main__" else module
+        place = (
+            str(getattr(sys.modules["__main__"], "__file__", ""))
+            if module == "__main__"
+            else module
+        )
         with theirs:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "leasehold.cli.child", str(theirs.fileno()), place,

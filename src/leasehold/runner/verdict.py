@@ -15,7 +15,9 @@ class TimedOut(Exception):  # noqa: N818 - read as the error's type in history: 
     """The attempt took longer than its timeout."""
 
 
-def failed(definition: Definition, error: BaseException, attempt: int, most: int | None, luck: float) -> dict[str, Any]:
+def failed(
+    definition: Definition, error: BaseException, attempt: int, most: int | None, luck: float
+) -> dict[str, Any]:
     """By the task's retry rule: again after a while, or for good."""
     rule = definition.options.retry or _DEFAULT
     allowed = most if most is not None else definition.options.attempts_allowed
@@ -26,7 +28,11 @@ def failed(definition: Definition, error: BaseException, attempt: int, most: int
     else:
         again, delay = attempt < allowed and rule.retries(error), None
     if again:
-        return {"outcome": "retried", "error": described, "delay": rule.delay_before(attempt, luck) if delay is None else delay}
+        return {
+            "outcome": "retried",
+            "error": described,
+            "delay": rule.delay_before(attempt, luck) if delay is None else delay,
+        }
     return {"outcome": "failed", "error": described}
 
 
@@ -36,16 +42,28 @@ def chosen(outcome: BaseException) -> dict[str, Any] | None:
         case Snooze(delay=delay):
             return {"outcome": "snoozed", "delay": delay}
         case Cancel(reason=reason):
-            return {"outcome": "cancelled", "error": {"type": "Cancelled", "message": reason or "by its own function"}}
+            return {
+                "outcome": "cancelled",
+                "error": {"type": "Cancelled", "message": reason or "by its own function"},
+            }
         case Fail(reason=reason):
             return {"outcome": "failed", "error": {"type": "Fail", "message": reason}}
         case SendOn():
             keeps = [name for name in ("state", "metadata") if getattr(outcome, name) is not UNSET]
-            said = {"queue": outcome.queue, "priority": outcome.priority, "delay": outcome.delay, "run_at": outcome.run_at}
+            said = {
+                "queue": outcome.queue,
+                "priority": outcome.priority,
+                "delay": outcome.delay,
+                "run_at": outcome.run_at,
+            }
             return {
                 "outcome": "sent_on",
                 **{name: value for name, value in said.items() if value is not None},
-                **({"keeps": keeps, **{name: getattr(outcome, name) for name in keeps}} if keeps else {}),
+                **(
+                    {"keeps": keeps, **{name: getattr(outcome, name) for name in keeps}}
+                    if keeps
+                    else {}
+                ),
             }
         case _:
             return None

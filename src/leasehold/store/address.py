@@ -11,7 +11,14 @@ from leasehold.store.embedded import Server, default_home
 from leasehold.store.migrate import migrate
 
 FOLDER: Final = ".leasehold"
-_PRODUCTION: Final = ("CI", "KUBERNETES_SERVICE_HOST", "DYNO", "FLY_APP_NAME", "RAILWAY_ENVIRONMENT", "AWS_EXECUTION_ENV")
+_PRODUCTION: Final = (
+    "CI",
+    "KUBERNETES_SERVICE_HOST",
+    "DYNO",
+    "FLY_APP_NAME",
+    "RAILWAY_ENVIRONMENT",
+    "AWS_EXECUTION_ENV",
+)
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
 
@@ -76,6 +83,8 @@ def _not_here() -> str | None:
         return "LEASEHOLD_ENV is production"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return "this is a container, whose disk vanishes"
-    if not any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    if not any(
+        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)
+    ):
         return "this is no terminal"
     return None

@@ -28,6 +28,9 @@ def statement(call: Call[Any], style: Style) -> str:
 def _text(verb: str, types: str, style: Style) -> str:
     names = types.split()
     marks = ["%s" if style == "%s" else f"${n}" for n in range(1, len(names) + 1)]
+    if style == "$n":
+        # As text: many applications teach asyncpg JSON, and then it would write ours once more.
+        marks = [m + name.replace("jsonb", "::text") * ("json" in name) for m, name in zip(marks, names, strict=True)]
     # A verb is one of ours and a type is written in verbs.py: nothing here comes from outside.
     given = ", ".join(f"{mark}::{name}" for mark, name in zip(marks, names, strict=True))
     return f"select * from leasehold.{verb}({given})"  # noqa: S608

@@ -58,12 +58,17 @@ def connect_sync(dsn: str, *, timeout: float | None = None) -> Connection:
 
 
 def _unreachable(error: psycopg.OperationalError) -> Unreachable:
-    return Unreachable(f"the database does not answer: {str(error).strip()}; check DATABASE_URL and that the server runs")
+    return Unreachable(
+        f"the database does not answer: {str(error).strip()}; check DATABASE_URL and that the server runs"
+    )
 
 
 def sever(connection: AsyncConnection | Connection) -> None:
     """Ends a connection whose server is silent: closing politely would wait for an answer that does not come."""
-    with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as wire,
+    ):
         wire.shutdown(socket.SHUT_RDWR)
 
 
@@ -112,7 +117,9 @@ class _IdsDumper(Dumper):
     oid = 2951
 
     def dump(self, obj: Ids) -> bytes:
-        return _array(2950, 0, len(obj.values)) + b"".join([b"\0\0\0\x10" + value for value in obj.values])
+        return _array(2950, 0, len(obj.values)) + b"".join(
+            [b"\0\0\0\x10" + value for value in obj.values]
+        )
 
 
 class _NumbersDumper(Dumper):
@@ -120,7 +127,9 @@ class _NumbersDumper(Dumper):
     oid = 1007
 
     def dump(self, obj: Numbers) -> bytes:
-        return _array(23, 0, len(obj.values)) + b"".join([b"\0\0\0\x04" + value.to_bytes(4, "big") for value in obj.values])
+        return _array(23, 0, len(obj.values)) + b"".join(
+            [b"\0\0\0\x04" + value.to_bytes(4, "big") for value in obj.values]
+        )
 
 
 class _DocumentsDumper(Dumper):
@@ -128,7 +137,12 @@ class _DocumentsDumper(Dumper):
     oid = 3807
 
     def dump(self, obj: Documents) -> bytes:
-        parts = [b"\xff\xff\xff\xff" if value is None else (len(value) + 1).to_bytes(4, "big") + b"\x01" + value for value in obj.values]
+        parts = [
+            b"\xff\xff\xff\xff"
+            if value is None
+            else (len(value) + 1).to_bytes(4, "big") + b"\x01" + value
+            for value in obj.values
+        ]
         return _array(3802, 1, len(parts)) + b"".join(parts)
 
 
@@ -163,9 +177,17 @@ class _MicrosecondsLoader(Loader):
 
 
 def _register(connection: AsyncConnection) -> None:
-    for oid, loader in (("uuid", _IdLoader), ("jsonb", _DocumentLoader), ("timestamptz", _MicrosecondsLoader)):
+    for oid, loader in (
+        ("uuid", _IdLoader),
+        ("jsonb", _DocumentLoader),
+        ("timestamptz", _MicrosecondsLoader),
+    ):
         connection.adapters.register_loader(oid, loader)
-    for cls, dumper in ((Ids, _IdsDumper), (Numbers, _NumbersDumper), (Documents, _DocumentsDumper)):
+    for cls, dumper in (
+        (Ids, _IdsDumper),
+        (Numbers, _NumbersDumper),
+        (Documents, _DocumentsDumper),
+    ):
         connection.adapters.register_dumper(cls, dumper)
 
 

@@ -1,67 +1,85 @@
 """COPY into leasehold.job: the fastest enqueue there is. Only psycopg connections can."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 import psycopg
+from psycopg import sql
 
 from leasehold.store.connect import AsyncConnection, Connection
-from leasehold.store.drivers.psycopg import _ours
+from leasehold.store.drivers.psycopg import ours
 
-COLUMNS: Final = (
-    "id", "task", "payload", "queue", "priority", "run_at", "delay", "deadline", "timeout", "max_attempts",
-    "name", "key", "tenant", "group", "tags", "headers", "hold",
-)  # fmt: skip
-_DEFAULTS: Final = {"queue": "default", "priority": 100}
+_ESCAPES: Final = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
-def _statement(columns: tuple[str, ...]) -> bytes:
-    return f"copy leasehold.job ({', '.join(chr(34) + column + chr(34) for column in columns)}) from stdin".encode()
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of one COPY: id and payload differ from line to line, the rest is the same text behind each."""
+
+    statement: sql.Composed
+    tail: bytes
+
+    @classmethod
+    def of(cls, template: Mapping[str, Any], now: int) -> "Columns":
+        """`now` is the database's time in microseconds since 1970: a deadline counted from now becomes a moment."""
+        fixed = dict(template)
+        if (within := fixed.pop("deadline_in", None)) is not None:
+            fixed["deadline"] = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(
+                microseconds=now, seconds=within
+            )
+        names = sql.SQL(", ").join(sql.Identifier(name) for name in ("id", "payload", *fixed))
+        tail = "".join(f"\t{_text(name, value)}" for name, value in fixed.items())
+        return cls(
+            sql.SQL("copy leasehold.job ({}) from stdin").format(names), tail.encode() + b"\n"
+        )
+
+    def lines(self, ids: Iterable[UUID], payloads: Iterable[bytes]) -> bytes:
+        tail = self.tail
+        return b"".join([
+            b"%032x\t%b%b" % (job.int, payload if b"\\" not in payload else payload.replace(b"\\", b"\\\\"), tail)
+            for job, payload in zip(ids, payloads, strict=True)
+        ])  # fmt: skip
 
 
-def _used(rows: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Only columns that some row fills travel, and those that have a default are filled for all."""
-    said = {column for row in rows for column in row}
-    return tuple(column for column in COLUMNS if column in said)
-
-
-def _lines(columns: tuple[str, ...], rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    for row in rows:
-        yield tuple(_value(column, row.get(column, _DEFAULTS.get(column))) for column in columns)
-
-
-def _value(column: str, value: Any) -> Any:
-    match column:
-        case "payload":
-            return bytes(value).decode()
-        case "delay" if value is not None:
-            return timedelta(seconds=value)
-        case "headers" if value is not None:
-            return msgspec.json.encode(value).decode()
-        case "tags" if value is not None:
-            return list(value)
+def _text(column: str, value: Any) -> str:
+    match column, value:
+        case "delay", float() | int():
+            plain = f"{value} seconds"
+        case "headers", _:
+            plain = msgspec.json.encode(value).decode()
+        case "tags", _:
+            # The array's own quoting first, COPY's around it.
+            inner = ",".join(
+                '"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"' for tag in value
+            )
+            plain = "{" + inner + "}"
+        case _, datetime():
+            plain = value.isoformat()
         case _:
-            return value
+            plain = str(value)
+    return plain.translate(_ESCAPES)
 
 
-async def copy_jobs(connection: AsyncConnection, rows: list[Mapping[str, Any]]) -> None:
-    """In the transaction the connection is in; the ids are in the rows."""
-    columns = _used(rows)
+async def copy_jobs(
+    connection: AsyncConnection, columns: Columns, lines: AsyncIterator[bytes]
+) -> None:
+    """In the transaction the connection is in."""
     try:
-        async with connection.cursor().copy(_statement(columns)) as copy:
-            for line in _lines(columns, rows):
-                await copy.write_row(line)
+        async with connection.cursor().copy(columns.statement) as copy:
+            async for some in lines:
+                await copy.write(some)
     except psycopg.Error as error:
-        raise _ours(error, connection.closed) from error
+        raise ours(error, connection.closed) from error
 
 
-def copy_jobs_sync(connection: Connection, rows: list[Mapping[str, Any]]) -> None:
-    columns = _used(rows)
+def copy_jobs_sync(connection: Connection, columns: Columns, lines: Iterable[bytes]) -> None:
     try:
-        with connection.cursor().copy(_statement(columns)) as copy:
-            for line in _lines(columns, rows):
-                copy.write_row(line)
+        with connection.cursor().copy(columns.statement) as copy:
+            for some in lines:
+                copy.write(some)
     except psycopg.Error as error:
-        raise _ours(error, connection.closed) from error
+        raise ours(error, connection.closed) from error

@@ -11,7 +11,8 @@ from leasehold.store.connect import Connection
 def detach(connection: Connection, parent: str, table: str) -> bool:
     """False when somebody is in the way: nothing has changed then, or a later call finishes what began."""
     pending = connection.execute(
-        "select i.inhdetachpending from pg_catalog.pg_inherits i where i.inhrelid = to_regclass('leasehold.' || %s)", (table,)
+        "select i.inhdetachpending from pg_catalog.pg_inherits i where i.inhrelid = to_regclass('leasehold.' || %s)",
+        (table,),
     ).fetchone()
     if pending is None:
         return True
@@ -19,7 +20,9 @@ def detach(connection: Connection, parent: str, table: str) -> bool:
     try:
         connection.execute("set lock_timeout = '2s'")
         connection.execute(
-            sql.SQL("alter table leasehold.{} detach partition leasehold.{} {}").format(sql.Identifier(parent), sql.Identifier(table), how)
+            sql.SQL("alter table leasehold.{} detach partition leasehold.{} {}").format(
+                sql.Identifier(parent), sql.Identifier(table), how
+            )
         )
     except (pg.LockNotAvailable, pg.QueryCanceled, pg.ObjectNotInPrerequisiteState):
         return False
@@ -30,4 +33,6 @@ def detach(connection: Connection, parent: str, table: str) -> bool:
 
 def drop(connection: Connection, tables: Sequence[str]) -> None:
     for table in tables:
-        connection.execute(sql.SQL("drop table if exists leasehold.{}").format(sql.Identifier(table)))
+        connection.execute(
+            sql.SQL("drop table if exists leasehold.{}").format(sql.Identifier(table))
+        )

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from leasehold.errors import Unreachable
 from leasehold.store import connect
 from leasehold.store.call import Call
-from leasehold.store.copy import copy_jobs
 from leasehold.store.drivers.psycopg import run, run_hot
 
 log = logging.getLogger("leasehold.store")
@@ -57,13 +58,16 @@ class Lane:
                 await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - jitter, so that a fleet does not come back as one
                 pause = min(pause * 2, PAUSE_MOST)
 
-    async def copy(self, rows: list[Any]) -> None:
-        """Jobs by COPY, in a transaction of their own."""
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[connect.AsyncConnection]:
+        """The connection itself, for several statements that commit together."""
         async with self._turn:
             connection = await self._open()
             try:
-                await copy_jobs(connection, rows)
+                async with connection.transaction():
+                    yield connection
             except (Unreachable, asyncio.CancelledError):
+                connect.sever(connection)
                 await self._drop()
                 raise
 

@@ -39,7 +39,9 @@ class Script:
 
 
 def _scripts(folder: str) -> Iterator[Script]:
-    found: list[Traversable] = [entry for entry in (SQL / folder).iterdir() if entry.name.endswith(".sql")]
+    found: list[Traversable] = [
+        entry for entry in (SQL / folder).iterdir() if entry.name.endswith(".sql")
+    ]
     for entry in sorted(found, key=lambda e: e.name):
         yield Script(entry.name.removesuffix(".sql"), entry.read_text())
 
@@ -50,7 +52,9 @@ def migrations() -> list[Script]:
 
 def code() -> list[Script]:
     """Views and functions, in an order in which each finds what it needs: views before what selects from them."""
-    return [script for folder in ("parts", "verbs", "reads", "grants") for script in _scripts(folder)]
+    return [
+        script for folder in ("parts", "verbs", "reads", "grants") for script in _scripts(folder)
+    ]
 
 
 def clock() -> list[Script]:
@@ -62,7 +66,10 @@ def applied(connection: psycopg.Connection[tuple[object, ...]]) -> set[int]:
     found = connection.execute("select to_regclass('leasehold.migration') is not null").fetchone()
     if not found or not found[0]:
         return set()
-    return {int(str(row[0])) for row in connection.execute("select number from leasehold.migration").fetchall()}
+    return {
+        int(str(row[0]))
+        for row in connection.execute("select number from leasehold.migration").fetchall()
+    }
 
 
 def pending(connection: psycopg.Connection[tuple[object, ...]]) -> list[Script]:

@@ -28,17 +28,27 @@ def explained(state: str | None, message: str, hint: str | None = None) -> Lease
         case "22023" | "22P02" | "22P05" | "22003" | "22008" | "23502":
             return EnqueueRefused(f"nothing was enqueued: {text}")
         case "23514":  # no partition found
-            return EnqueueRefused(f"nothing was enqueued: {message}; the days ahead are missing, run `leasehold doctor`")
+            return EnqueueRefused(
+                f"nothing was enqueued: {message}; the days ahead are missing, run `leasehold doctor`"
+            )
         case "3F000" | "42P01" | "42883" | "42704":
             return SchemaMissing()
         case "42501":
-            return AccessRefused(f"{text}: grant the role leasehold_producer, leasehold_runner or leasehold_operator")
+            return AccessRefused(
+                f"{text}: grant the role leasehold_producer, leasehold_runner or leasehold_operator"
+            )
         case "25006":
-            return ConnectionUnusable(f"nothing was enqueued: the connection is read-only ({message}); hand over one to the primary")
+            return ConnectionUnusable(
+                f"nothing was enqueued: the connection is read-only ({message}); hand over one to the primary"
+            )
         case "25P02":
-            return ConnectionUnusable("nothing was enqueued: the connection's transaction has failed already; roll it back first")
+            return ConnectionUnusable(
+                "nothing was enqueued: the connection's transaction has failed already; roll it back first"
+            )
         case "53100":
-            return StorageFull(f"nothing was enqueued: the database's disk is full ({message}); free space, then try again")
+            return StorageFull(
+                f"nothing was enqueued: the database's disk is full ({message}); free space, then try again"
+            )
         case "57P01" | "57P02" | "57P03" | "08000" | "08003" | "08006" | "08001" | "53300":
             return Unreachable(message)
         case _:

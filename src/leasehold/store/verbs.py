@@ -42,16 +42,37 @@ def _first(rows: Rows) -> Any:
 
 def enqueue(jobs: str) -> Call[list[Enqueued]]:
     """`jobs` is a JSON array of objects with the columns of leasehold.job."""
-    return Call("enqueue", "jsonb", (jobs,), lambda rows: [Enqueued(row[0], row[1]) for row in rows])
+    return Call(
+        "enqueue", "jsonb", (jobs,), lambda rows: [Enqueued(row[0], row[1]) for row in rows]
+    )
 
 
-def claim(runner: int, queues: list[str], tasks: list[str] | None, limit: int, begin: int, marks: Any = None) -> Call[Rows]:
+def claim(
+    runner: int,
+    queues: list[str],
+    tasks: list[str] | None,
+    limit: int,
+    begin: int,
+    marks: Any = None,
+) -> Call[Rows]:
     """Jobs for a runner, at most `limit`; the last row carries the marks for the next claim."""
-    return Call("claim", "bigint text[] text[] int int jsonb", (runner, queues, tasks, limit, begin, marks), _raw)
+    return Call(
+        "claim",
+        "bigint text[] text[] int int jsonb",
+        (runner, queues, tasks, limit, begin, marks),
+        _raw,
+    )
 
 
 def finish(
-    runner: int, bundles: list[int], jobs: Any, claims: Any, run_ms: Any, results: Any = None, others: str | None = None, strict: bool = False
+    runner: int,
+    bundles: list[int],
+    jobs: Any,
+    claims: Any,
+    run_ms: Any,
+    results: Any = None,
+    others: str | None = None,
+    strict: bool = False,
 ) -> Call[list[tuple[UUID, int, str]]]:
     """Ends runs; answers only those that were not plainly done: already, or lost."""
     return Call(
@@ -62,14 +83,26 @@ def finish(
     )
 
 
-def release(runner: int, bundles: list[int], jobs: Any, claims: Any, delay: float | None = None) -> Call[list[tuple[UUID, int]]]:
+def release(
+    runner: int, bundles: list[int], jobs: Any, claims: Any, delay: float | None = None
+) -> Call[list[tuple[UUID, int]]]:
     """Gives jobs back unharmed, at once or after `delay` seconds."""
-    return Call("release", "bigint bigint[] uuid[] int[] float8", (runner, bundles, jobs, claims, delay), lambda rows: [(r[0], r[1]) for r in rows])
+    return Call(
+        "release",
+        "bigint bigint[] uuid[] int[] float8",
+        (runner, bundles, jobs, claims, delay),
+        lambda rows: [(r[0], r[1]) for r in rows],
+    )
 
 
 def reap(limit: int, runner: int | None = None, begun: list[UUID] | None = None) -> Call[int]:
     """Takes back what lost runners held; answers how many jobs moved."""
-    return Call("reap", "int bigint uuid[]", (limit, runner, begun), lambda rows: sum(row[1] for row in rows))
+    return Call(
+        "reap",
+        "int bigint uuid[]",
+        (limit, runner, begun),
+        lambda rows: sum(row[1] for row in rows),
+    )
 
 
 def promote(limit: int) -> Call[tuple[int, float | None]]:
@@ -87,9 +120,16 @@ def expire(limit: int) -> Call[int]:
     return Call("expire", "int", (limit,), _first)
 
 
-def dispatch(queue: str, transport: str, limit: int, patience: float) -> Call[list[tuple[UUID, int, str]]]:
+def dispatch(
+    queue: str, transport: str, limit: int, patience: float
+) -> Call[list[tuple[UUID, int, str]]]:
     """Jobs go to an outside transport; not taken within `patience` seconds they come back."""
-    return Call("dispatch", "text text int float8", (queue, transport, limit, patience), lambda rows: [(r[0], r[1], r[2]) for r in rows])
+    return Call(
+        "dispatch",
+        "text text int float8",
+        (queue, transport, limit, patience),
+        lambda rows: [(r[0], r[1], r[2]) for r in rows],
+    )
 
 
 def take(runner: int, jobs: list[UUID], dispatch_nos: list[int]) -> Call[Rows]:
@@ -109,15 +149,33 @@ def resume(jobs: list[UUID], actor: str, reason: str | None = None) -> Call[Verd
     return Call("resume", "uuid[] text text", (jobs, actor, reason), _verdicts)
 
 
-def retry(jobs: list[UUID], actor: str, reason: str | None = None, queue: str | None = None, priority: int | None = None) -> Call[Verdicts]:
-    return Call("retry", "uuid[] text text text int", (jobs, actor, reason, queue, priority), _verdicts)
+def retry(
+    jobs: list[UUID],
+    actor: str,
+    reason: str | None = None,
+    queue: str | None = None,
+    priority: int | None = None,
+) -> Call[Verdicts]:
+    return Call(
+        "retry", "uuid[] text text text int", (jobs, actor, reason, queue, priority), _verdicts
+    )
 
 
 def redrive(
-    chosen: Mapping[str, str], limit: int, actor: str, reason: str | None = None, queue: str | None = None, priority: int | None = None
+    chosen: Mapping[str, str],
+    limit: int,
+    actor: str,
+    reason: str | None = None,
+    queue: str | None = None,
+    priority: int | None = None,
 ) -> Call[Verdicts]:
     """Retries up to `limit` dead jobs, chosen by queue, task, tenant, error, reason, since, until."""
-    return Call("redrive", "jsonb int text text text int", (_json(dict(chosen)), limit, actor, reason, queue, priority), _verdicts)
+    return Call(
+        "redrive",
+        "jsonb int text text text int",
+        (_json(dict(chosen)), limit, actor, reason, queue, priority),
+        _verdicts,
+    )
 
 
 def discard(jobs: list[UUID], actor: str, reason: str | None = None) -> Call[Verdicts]:
@@ -154,7 +212,11 @@ def leave(worker: int) -> Call[None]:
     return Call("leave", "bigint", (worker,), _nothing)
 
 
-def beat(worker: int, runners: Sequence[Mapping[str, Any]], tally: Sequence[Mapping[str, Any]] | None = None) -> Call[dict[str, Any]]:
+def beat(
+    worker: int,
+    runners: Sequence[Mapping[str, Any]],
+    tally: Sequence[Mapping[str, Any]] | None = None,
+) -> Call[dict[str, Any]]:
     """Keeps the leases of all runners of a worker; answers what changed for them."""
 
     def news(rows: Rows) -> dict[str, Any]:
@@ -162,12 +224,19 @@ def beat(worker: int, runners: Sequence[Mapping[str, Any]], tally: Sequence[Mapp
         document: dict[str, Any] = said if isinstance(said, dict) else msgspec.json.decode(said)
         return document
 
-    return Call("beat", "bigint jsonb jsonb", (worker, _json(list(runners)), _json(list(tally)) if tally else None), news)
+    return Call(
+        "beat",
+        "bigint jsonb jsonb",
+        (worker, _json(list(runners)), _json(list(tally)) if tally else None),
+        news,
+    )
 
 
 def save(runner: int, saved: Sequence[Mapping[str, Any]]) -> Call[set[UUID]]:
     """Progress, note and data of held jobs; answers those that are still held."""
-    return Call("save", "bigint jsonb", (runner, _json(list(saved))), lambda rows: {row[0] for row in rows})
+    return Call(
+        "save", "bigint jsonb", (runner, _json(list(saved))), lambda rows: {row[0] for row in rows}
+    )
 
 
 def lead(worker: int) -> Call[int | None]:
@@ -177,7 +246,9 @@ def lead(worker: int) -> Call[int | None]:
 
 def rotate(size: int = 4_000_000) -> Call[tuple[int | None, int | None, int | None, int]]:
     """The segments of ready take turns; answers which was sealed, emptied, opened, and the bytes of the open one."""
-    return Call("rotate", "bigint", (size,), lambda rows: (rows[0][0], rows[0][1], rows[0][2], rows[0][3]))
+    return Call(
+        "rotate", "bigint", (size,), lambda rows: (rows[0][0], rows[0][1], rows[0][2], rows[0][3])
+    )
 
 
 def partition(days: int | None = None) -> Call[int]:

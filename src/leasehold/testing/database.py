@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
@@ -33,6 +34,9 @@ class Databases:
     def __init__(self) -> None:
         self._folder = folder_of_this_run()
         self._numbers = count(1)
+        self._left: list[str] = []
+        self._copier = ThreadPoolExecutor(1)
+        self._next: Future[str] | None = None
         self._server: Server | None = None
         self._admin: Connection | None = None
         self._use = -1
@@ -58,6 +62,7 @@ class Databases:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._copier.shutdown(cancel_futures=True)
         if self._admin:
             self._admin.close()
         if self._server:
@@ -66,15 +71,22 @@ class Databases:
 
     def make(self) -> str:
         """A new database with the schema in it and nothing else; answers with its URL."""
+        made = self._next or self._copier.submit(self._copy)
+        self._next = self._copier.submit(self._copy)  # while the test runs that asked for this one
+        return url_of(self._url, made.result())
+
+    def drop(self, dsn: str) -> None:
+        """Goes when the next one is made: a session that is just ending would cost 100 ms now."""
+        self._left.append(urlsplit(dsn).path.removeprefix("/"))
+
+    def _copy(self) -> str:
         name = f"test_{os.getpid()}_{next(self._numbers)}"
         copy = f"create database {name} template {self._template} strategy file_copy"
         self.admin.execute(copy.encode())
-        return url_of(self._url, name)
-
-    def drop(self, dsn: str) -> None:
-        """Whoever is still connected to it is thrown out."""
-        name = urlsplit(dsn).path.removeprefix("/")
-        self.admin.execute(f"drop database if exists {name} with (force)".encode())
+        while self._left:
+            gone = f"drop database if exists {self._left.pop()} with (force)"
+            self.admin.execute(gone.encode())
+        return name
 
     @property
     def admin(self) -> Connection:

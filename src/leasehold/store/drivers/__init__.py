@@ -1,28 +1,30 @@
 """Each driver carries a `Call` on one library's connections. None of those libraries is imported before its user did."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from leasehold.errors import ConnectionUnusable
 from leasehold.store.call import Call
 
 Kind = Literal["async", "sync"]
 
-# The first package in a connection's class tree that stands here tells its driver; "async" in a class name its kind.
-_KNOWN = ("sqlalchemy", "django", "asyncpg", "psycopg", "psycopg_pool")
+# What a connection has, and cursors, engines and pools of the same package have not.
+_MARKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "psycopg": ("transaction",),
+    "asyncpg": ("is_closed",),
+    "sqlalchemy": ("in_transaction",),
+    "django": ("alias",),
+}
 
 
 def kind_of(connection: Any) -> tuple[str, Kind]:
     """Which driver carries calls on this connection, and whether they are awaited."""
     for cls in type(connection).__mro__:
         package = cls.__module__.split(".")[0]
-        if package in ("psycopg", "sqlalchemy"):
-            return package, "async" if "Async" in cls.__name__ or "async_scoped" in cls.__name__ else "sync"
-        if package == "asyncpg":
-            return package, "async"
-        if package == "django" or (cls.__name__ == "ConnectionProxy" and package == "django"):
-            return package, "sync"
+        if package in _MARKS and all(hasattr(connection, mark) for mark in _MARKS[package]):
+            awaited = package == "asyncpg" or "async" in cls.__name__.lower()
+            return package, "async" if awaited else "sync"
     msg = (
         f"conn= got a {type(connection).__module__}.{type(connection).__qualname__}; it takes a connection of psycopg or asyncpg, "
         "a session or connection of SQLAlchemy, or Django's: nothing was done"

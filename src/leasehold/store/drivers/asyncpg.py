@@ -17,6 +17,8 @@ async def run(connection: Any, call: Call[T]) -> T:
     try:
         return call.read(await connection.fetch(statement(call, "$n"), *call.arguments))
     except Exception as error:
-        if ours := explained(getattr(error, "sqlstate", None), str(error), getattr(error, "hint", None)):
+        if ours := explained(
+            getattr(error, "sqlstate", None), str(error), getattr(error, "hint", None)
+        ):
             raise ours from error
         raise

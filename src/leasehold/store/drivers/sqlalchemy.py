@@ -2,6 +2,9 @@
 
 from typing import Any, TypeVar
 
+from sqlalchemy.exc import PendingRollbackError, ResourceClosedError
+
+from leasehold.errors import ConnectionUnusable
 from leasehold.store.call import Call, statement
 from leasehold.store.refusal import explained
 
@@ -19,7 +22,11 @@ async def run(session: Any, call: Call[T]) -> T:
 
 def run_sync(session: Any, call: Call[T]) -> T:
     """A Session or Connection."""
-    connection = session.connection() if hasattr(session, "connection") and hasattr(session, "add") else session
+    connection = (
+        session.connection()
+        if hasattr(session, "connection") and hasattr(session, "add")
+        else session
+    )
     try:
         return call.read(connection.exec_driver_sql(*_said(connection, call)).all())
     except Exception as error:
@@ -31,6 +38,11 @@ def _said(connection: Any, call: Call[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _ours(error: Exception) -> Exception:
+    if isinstance(error, PendingRollbackError):
+        return explained("25P02", str(error)) or error
+    if isinstance(error, ResourceClosedError) or "permanently closed" in str(error):
+        msg = "nothing was done: the connection is closed; hand over an open one"
+        return ConnectionUnusable(msg)
     cause = getattr(error, "orig", None)
     state = getattr(cause, "sqlstate", None)
     message = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause or error)

@@ -14,8 +14,12 @@ declare
   v_mine record;
 begin
   with told as materialized (
-    select * from jsonb_to_recordset(p_endings) as t(job uuid, claim int, outcome text, run_ms int, error jsonb, result jsonb, delay float8,
-                                                     run_at timestamptz, queue text, priority int, state jsonb, metadata jsonb, keeps text[])
+    -- Of a run that is told twice in one call the first telling counts.
+    select distinct on (t.job, t.claim) *
+      from rows from (jsonb_to_recordset(p_endings) as (job uuid, claim int, outcome text, run_ms int, error jsonb, result jsonb, delay float8,
+             run_at timestamptz, queue text, priority int, state jsonb, metadata jsonb, keeps text[])) with ordinality
+           as t(job, claim, outcome, run_ms, error, result, delay, run_at, queue, priority, state, metadata, keeps, n)
+     order by t.job, t.claim, t.n
   ), held as materialized (
     select r.id as bundle, r.claimed_at, r.queue, m.*
       from leasehold.running r cross join lateral unnest(r.job_ids, r.claim_nos, r.priorities, r.turns, r.moves, r.attempts, r.interrupted)
@@ -26,11 +30,12 @@ begin
     select h.bundle, h.claimed_at, t.run_ms, t.error, t.result, w.reason as wish,
            case when w.job_id is not null and t.outcome in ('retried', 'interrupted', 'sent_on', 'snoozed', 'released') then 'cancelled' else t.outcome end as outcome,
            (h.job_id, coalesce(t.queue, h.queue), coalesce(t.priority, h.priority),
-            case when t.outcome = 'released' and t.delay is null then h.turn else coalesce(t.run_at, v_now + make_interval(secs => coalesce(t.delay, 0))) end,
+            -- Its old turn, but a clock that was set back makes nobody wait.
+            case when t.outcome = 'released' and t.delay is null then least(h.turn, v_now) else coalesce(t.run_at, v_now + make_interval(secs => coalesce(t.delay, 0))) end,
             h.claim_no, h.moves + 1, h.attempts + (t.outcome in ('retried', 'failed'))::int, h.interrupted + (t.outcome in ('interrupted', 'poisoned'))::int
            )::leasehold.entry as entry
       from told t join held h on h.job_id = t.job and h.claim_no = t.claim
-      left join leasehold.cancel_request w on w.job_id = h.job_id
+      left join leasehold.cancel_request w on w.job_id = h.job_id and w.claim_no = h.claim_no
   ), saved as (
     -- keeps names what the run said about its state or metadata; null there takes it away.
     insert into leasehold.checkpoint as c (job_id, updated_at, data, metadata)

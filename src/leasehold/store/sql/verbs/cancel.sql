@@ -19,7 +19,9 @@ begin
     for v_held in select * from leasehold.held_by(v_rest) loop
       insert into leasehold.cancel_request (job_id, claim_no, runner, requested_at, reason)
       values (v_held.job_id, v_held.claim_no, v_held.runner, leasehold.now(), coalesce(p_reason, 'cancelled by ' || p_actor))
-      on conflict on constraint cancel_request_pkey do update set claim_no = excluded.claim_no, runner = excluded.runner;
+      on conflict on constraint cancel_request_pkey do update
+        set claim_no = excluded.claim_no, runner = excluded.runner, requested_at = excluded.requested_at, reason = excluded.reason
+        where cancel_request.claim_no <> excluded.claim_no; -- the wish of a run before is nobody's any more, the first of this one stands
       perform pg_notify('leasehold_runner_' || v_held.runner, 'cancel');
       job_id := v_held.job_id; verdict := 'requested';
       v_rest := array_remove(v_rest, v_held.job_id);

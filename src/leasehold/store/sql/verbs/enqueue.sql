@@ -1,7 +1,7 @@
 -- enqueue: nothing → ready, scheduled or waiting. One statement for any number of jobs, from any driver.
 -- A job that brings its id may be sent again after a lost answer: it is stored once.
 create or replace function leasehold.enqueue(p_jobs jsonb) returns table (job_id uuid, duplicate_of uuid)
-language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   v_low    uuid := leasehold.id_floor(leasehold.now() - interval '1 day');
@@ -30,8 +30,8 @@ begin
    order by j.n
   on conflict (id) do nothing;
   if v_keyed then
-    return query select i.id, j.duplicate_of from unnest(v_ids) with ordinality as i(id, n)
-      left join leasehold.job j on j.id = i.id and j.id = any(v_ids) order by i.n;
+    return query select i.id, t.duplicate_of from unnest(v_ids) with ordinality as i(id, n)
+      left join leasehold.twins(v_ids) t on t.job_id = i.id order by i.n;
   else
     return query select i.id, null::uuid from unnest(v_ids) with ordinality as i(id, n) order by i.n;
   end if;

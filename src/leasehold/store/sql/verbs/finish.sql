@@ -36,8 +36,8 @@ begin
       insert into leasehold.attempt_kept (job_id, claimed_at, ended_at, runner, claim_no, run_ms, outcome, result)
       select e.job_id, e.claimed_at, v_now, p_runner, e.claim_no, e.run_ms, 'succeeded', e.result from ended e where e.job_id < v_floor
        order by e.job_id on conflict do nothing returning job_id, claim_no
-    ), new as (
-      select e.bundle, count(*)::int as n from ended e join (select * from written union all select * from kept) w using (job_id, claim_no) group by e.bundle
+    ), new as ( -- of held, not of ended: a run may be told twice in one call
+      select h.bundle, count(*)::int as n from held h join (select * from written union all select * from kept) w using (job_id, claim_no) group by h.bundle
     )
     select array_agg(n.bundle order by n.bundle) as bundles, array_agg(n.n order by n.bundle) as counts, sum(n.n)::int as n into v_done from new n;
     if v_done.n is not null then

@@ -8,7 +8,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   v_now    timestamptz := leasehold.now();
-  v_left   int := p_limit;
+  v_left   int := case when p_runner is null then p_limit else 2147483647 end; -- what one runner holds is bounded by its prefetch
   v_bundle record;
   v_back   leasehold.entry[];
 begin
@@ -30,7 +30,7 @@ begin
     select r.id, r.runner, r.job_ids, r.claim_nos, r.begun, coalesce(u.begun, '{}') as began, u.id is not null as known
       from leasehold.running r left join leasehold.runner u on u.id = r.runner
      where (u.id is null or u.dead_at is not null) and (p_runner is null or r.runner = p_runner)
-     order by r.id limit p_limit for update of r skip locked
+     order by r.id limit v_left for update of r skip locked
   loop
     exit when v_left <= 0;
     v_left := v_left - cardinality(v_bundle.job_ids);

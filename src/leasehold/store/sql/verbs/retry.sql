@@ -8,6 +8,7 @@ declare
   v_now   timestamptz := leasehold.now();
   v_job   record;
   v_taken uuid[] := '{}';
+  v_given uuid[] := '{}';
   v_back  leasehold.entry[];
 begin
   for v_job in select b.id, coalesce(b.tenant, '') as tenant, b.task, b.key from leasehold.job_body b
@@ -16,9 +17,13 @@ begin
     insert into leasehold.job_key (tenant, task, key, job_id) values (v_job.tenant, v_job.task, v_job.key, v_job.id) on conflict do nothing;
     perform from leasehold.job_key k where (k.tenant, k.task, k.key) = (v_job.tenant, v_job.task, v_job.key) for update;
     -- A statement of its own: who holds the key is asked after its lock is ours.
+    -- One of this very call that was given the key is not live yet, but will be.
     update leasehold.job_key k set job_id = v_job.id
-     where (k.tenant, k.task, k.key) = (v_job.tenant, v_job.task, v_job.key) and (k.job_id = v_job.id or not leasehold.is_live(k.job_id));
-    if not found then
+     where (k.tenant, k.task, k.key) = (v_job.tenant, v_job.task, v_job.key)
+       and (k.job_id = v_job.id or not (k.job_id = any(v_given) or leasehold.is_live(k.job_id)));
+    if found then
+      v_given := v_given || v_job.id;
+    else
       v_taken := v_taken || v_job.id;
     end if;
   end loop;

@@ -5,7 +5,9 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into leasehold.checkpoint as c (job_id, updated_at, progress, note, data)
   select s.job, leasehold.now(), s.progress, s.note, s.data
     from jsonb_to_recordset(p_saved) as s(bundle bigint, job uuid, progress real, note text, data jsonb)
-   where exists (select from leasehold.running r where r.id = s.bundle and r.runner = p_runner and s.job = any(r.job_ids))
+    join leasehold.held_by(array(select (e ->> 'job')::uuid from jsonb_array_elements(p_saved) e)) h
+      on h.job_id = s.job and h.bundle = s.bundle and h.runner = p_runner
+   where exists (select from leasehold.runner u where u.id = p_runner and u.dead_at is null)
    order by s.job
   on conflict on constraint checkpoint_pkey do update set updated_at = excluded.updated_at, progress = coalesce(excluded.progress, c.progress),
      note = coalesce(excluded.note, c.note), data = coalesce(excluded.data, c.data)

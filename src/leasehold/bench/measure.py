@@ -1,0 +1,154 @@
+"""The measurements, one function each; every one leaves the database as it found it."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+
+from leasehold.bench.measured import Measured
+from leasehold.bench.scene import Scene
+from leasehold.bench.tasks import app, began, noop
+from leasehold.store import connect, probe, verbs
+from leasehold.store.drivers.psycopg import run_sync
+
+QUEUE = "default"
+
+
+def bulk(scene: Scene, jobs: int) -> list[Measured]:
+    scene.clear()
+    with scene.counted() as spent:
+        asyncio.run(_fill(jobs))
+    [cost] = spent
+    return [
+        Measured("bulk enqueue", jobs / cost.seconds, "jobs/s", floor=100_000),
+        Measured("bulk enqueue, WAL a job", cost.wal / jobs, "B"),
+    ]
+
+
+def drain(scene: Scene, jobs: int, runners: int, *, floor: float | None = None) -> list[Measured]:
+    scene.clear()
+    asyncio.run(_fill(jobs))
+    with scene.counted() as spent, scene.workers(runners):
+        scene.until(f"drain with {runners} runners", jobs)
+    [cost] = spent
+    name = f"drain, {runners} runner{'s' if runners > 1 else ''}"
+    return [
+        Measured(name, jobs / probe.span(scene.connection), "jobs/s", floor=floor),
+        Measured(f"{name}, WAL a job", cost.wal / jobs, "B"),
+        Measured(f"{name}, transactions a job", cost.commits / jobs, ""),
+        Measured(f"{name}, server CPU a job", cost.server_cpu / jobs * 1e6, "µs"),
+    ]
+
+
+async def _fill(jobs: int) -> None:
+    async with app:
+        await noop.enqueue_many({"user_id": n} for n in range(jobs))
+
+
+def single(scene: Scene, jobs: int) -> list[Measured]:
+    """One caller who waits for each commit; then 64 at once."""
+    scene.clear()
+
+    async def one_by_one() -> tuple[float, float]:
+        async with app:
+            await noop.enqueue(user_id=0)
+            start = time.perf_counter()
+            for n in range(jobs):
+                await noop.enqueue(user_id=n)
+            alone = jobs / (time.perf_counter() - start)
+            start = time.perf_counter()
+            await asyncio.gather(*(_several(jobs // 4) for _ in range(64)))
+            return alone, 64 * (jobs // 4) / (time.perf_counter() - start)
+
+    alone, together = asyncio.run(one_by_one())
+    return [
+        Measured("single enqueue, one caller", alone, "jobs/s"),
+        Measured("single enqueue, 64 callers", together, "jobs/s"),
+        Measured("64 callers ÷ one caller", together / alone, "×", floor=10),
+    ]
+
+
+async def _several(jobs: int) -> None:
+    for n in range(jobs):
+        await noop.enqueue(user_id=n)
+
+
+def pick_up(scene: Scene, jobs: int) -> list[Measured]:
+    """From the return of a commit to the first line of the function, in a worker that had nothing to do."""
+    scene.clear()
+    with scene.workers(1):
+        delays = asyncio.run(_lone(scene, jobs))
+    delays.sort()
+    return [
+        Measured("pick-up p50", statistics.median(delays), "ms", ceiling=1.0),
+        Measured("pick-up p99", delays[int(len(delays) * 0.99) - 1], "ms"),
+    ]
+
+
+async def _lone(scene: Scene, jobs: int) -> list[float]:
+    delays: list[float] = []
+    async with app:
+        await (await began.enqueue()).result(timeout=30)
+        for _ in range(jobs):
+            [stored] = run_sync(scene.connection, verbs.enqueue('[{"task": "began", "queue": "pick-up"}]'))
+            committed = time.monotonic_ns()
+            run_sync(scene.connection, verbs.wake(["pick-up"]))
+            start = await app.job(stored.id).result(timeout=30)
+            delays.append((start - committed) / 1e6)
+            await _until_asleep(scene)
+    return delays
+
+
+async def _until_asleep(scene: Scene) -> None:
+    """Until the runner waits again: a pick-up from a runner that was about to look would flatter."""
+    while not probe.sleeping(scene.connection, "pick-up"):
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.002)
+
+
+def costs(scene: Scene) -> list[Measured]:
+    """Locks of one claim of 500, and the statements that 500 jobs take from claim to end."""
+    scene.clear()
+    asyncio.run(_fill(1_000))
+    with connect.connect_sync(scene.dsn) as connection:
+        worker = run_sync(connection, verbs.enrol(0, "bench", "bench", [QUEUE], []))
+        runner, _ = run_sync(connection, verbs.hire(worker, 0))
+        with connection.transaction(force_rollback=True):
+            run_sync(connection, verbs.claim(runner, [QUEUE], None, 500, 500))
+            held = probe.locks(connection)
+        run_sync(connection, verbs.leave(worker))
+    return [Measured("locks of a claim of 500", held, "")]
+
+
+def churn(scene: Scene, seconds: float, told: Callable[[str], None]) -> list[Measured]:
+    """A producer keeps 20,000 jobs waiting, one runner drains at full speed: does the pace last?"""
+    scene.clear()
+    rates: list[float] = []
+    step = max(seconds / 12, 1.0)
+
+    async def produce() -> None:
+        made, ends = 0, time.monotonic() + seconds
+        next_look, done = time.monotonic() + step, 0
+        async with app:
+            while time.monotonic() < ends:
+                now_done = probe.ended_estimate(scene.connection)
+                if made - now_done < 20_000:  # noqa: PLR2004 - the backlog that is kept
+                    await noop.enqueue_many({"user_id": n} for n in range(5_000))
+                    made += 5_000
+                else:
+                    await asyncio.sleep(0.005)
+                if time.monotonic() >= next_look:
+                    rates.append((now_done - done) / step)
+                    told(f"  {rates[-1]:,.0f} jobs/s")
+                    next_look, done = next_look + step, now_done
+
+    with scene.workers(1):
+        asyncio.run(produce())
+    rates = rates[1:] if len(rates) > 4 else rates  # noqa: PLR2004 - the first holds the worker's start
+    first, last = rates[:2], rates[-2:]
+    return [
+        Measured("churn, first tenth of a minute", statistics.mean(first), "jobs/s"),
+        Measured("churn, last tenth", statistics.mean(last), "jobs/s"),
+        Measured("churn, last ÷ first", statistics.mean(last) / max(statistics.mean(first), 1), "×", floor=0.8),
+    ]
+

@@ -1,0 +1,485 @@
+"""Two verbs at once, in every order in which their steps can fall.
+
+A verb is one statement: pausing between statements shows nothing. In the test database triggers
+on the rooms pause a session inside of its verb: at each of its gates it waits for a lock that the
+explorer holds. One session at a time goes on, to its next gate, to its end, or until it waits for
+the other one. A schedule is the order of those goes: "AABB".
+"""
+
+import json
+import re
+import select
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import pq
+
+GATES = 6  # of one verb; more are thinned out evenly
+PREEMPTIONS = 2  # so often a session is stopped although it could go on
+
+NAMES = ("r1", "r2", "s1", "w1", "p1", "d1", "x1", "x2", "k1", "e1", "nA1", "nA2", "nB1", "nB2")
+ROOMS = (
+    *("job", "ready", "scheduled", "waiting", "dispatched", "running", "attempt", "dead"),
+    *("job_key", "cancel_request", "runner", "segment"),
+)
+
+INSTALL = """
+create schema proof;
+create table proof.name (name text primary key, id uuid not null);
+insert into proof.name select n, leasehold.new_id() from unnest(%(names)s::text[]) n;
+create function proof.id(text) returns uuid language sql stable
+as $$ select id from proof.name where name = $1 $$;
+
+create function proof.gate(p_name text) returns void language plpgsql as $$
+declare
+  v_me   text := current_setting('proof.session', true);
+  v_seen text;
+  v_name text;
+  v_stop int;
+begin
+  if coalesce(v_me, '') = '' then
+    return;
+  end if;
+  v_seen := current_setting('proof.seen') || p_name || ',';
+  perform set_config('proof.seen', v_seen, true);
+  v_name := p_name || '#' ||
+    (length(v_seen) - length(replace(v_seen, ',' || p_name || ',', ',' || p_name)));
+  if current_setting('proof.stops') = '*' then
+    raise notice 'gate %%', v_name;
+  elsif position(',' || v_name || ',' in current_setting('proof.stops')) > 0 then
+    v_stop := current_setting('proof.stopped')::int;
+    perform set_config('proof.stopped', (v_stop + 1)::text, true);
+    raise notice 'gate %%', v_name;
+    perform pg_advisory_lock(777, v_me::int * 2 + v_stop %% 2);
+    perform pg_advisory_unlock(777, v_me::int * 2 + v_stop %% 2);
+  end if;
+end $$;
+create function proof.before_row() returns trigger language plpgsql as $$
+begin
+  perform proof.gate(regexp_replace(tg_table_name, '_\\d+$', '') || '.' || lower(tg_op));
+  return case tg_op when 'DELETE' then old else new end;
+end $$;
+create function proof.after_statement() returns trigger language plpgsql as $$
+begin
+  perform proof.gate(regexp_replace(tg_table_name, '_\\d+$', '') || '.' || lower(tg_op) || '.done');
+  return null;
+end $$;
+create function proof.before_truncate() returns trigger language plpgsql as $$
+begin
+  perform proof.gate('ready.truncate');
+  return null;
+end $$;
+"""
+
+SCENARIO = """
+create function proof.reset() returns void language plpgsql as $$
+declare
+  v_long  timestamptz := clock_timestamp() - interval '1 minute';
+  v_table text;
+begin
+  set local session_replication_role = replica; -- no gate and no enqueue while the stage is set
+  foreach v_table in array array['job', 'ready', 'scheduled', 'waiting', 'dispatched', 'running',
+    'attempt', 'dead', 'job_key', 'cancel_request', 'runner', 'worker', 'audit', 'checkpoint'] loop
+    execute 'delete from leasehold.' || v_table;
+  end loop;
+  if pg_relation_size('leasehold.ready_2') > 0 then
+    truncate leasehold.ready_2;
+  end if;
+  update leasehold.segment set generation = (array[4, 2, 3])[number + 1], sealed = number = 1,
+    swept = 0;
+  perform setval('leasehold.open_segment', 16);
+  update leasehold.leader set term = 1, worker = 1, tick_at = clock_timestamp(),
+    resumed_at = clock_timestamp() - interval '1 hour';
+  insert into leasehold.worker (id, started_at, beat_at, pid, host, version, queues)
+    overriding system value values (1, v_long, v_long, 1, 'h', '0', '{q}');
+  insert into leasehold.runner (id, worker, started_at, expires_at, pid)
+    overriding system value values (1, 1, v_long, v_long, 1),
+      (2, 1, v_long, clock_timestamp() + interval '20 seconds', 2);
+  insert into leasehold.job (id, enqueued_at, queue, task, key, deadline)
+    select proof.id(n), v_long, 'q', 't',
+      case n when 'k1' then 'K' when 'e1' then 'E' when 'x1' then 'L' end,
+      case when n in ('r2', 's1', 'w1', 'd1') then v_long end
+    from unnest(array['r1', 'r2', 's1', 'w1', 'p1', 'd1', 'x1', 'x2', 'k1', 'e1']) n;
+  insert into leasehold.ready (turn, job_id, segment, priority, moves, queue, task, payload, deadline)
+    values (v_long, proof.id('r1'), 0, 100, 0, 'q', 't', '{}', null),
+      (v_long, proof.id('r2'), 1, 100, 1, 'q', 't', '{}', v_long);
+  insert into leasehold.scheduled (run_at, job_id, priority, queue, deadline)
+    values (v_long, proof.id('s1'), 100, 'q', v_long);
+  insert into leasehold.waiting (since, job_id, priority, reason, queue, deadline)
+    values (v_long, proof.id('w1'), 100, 'held', 'q', v_long),
+      (v_long, proof.id('p1'), 100, 'parents', 'q', null);
+  insert into leasehold.dispatched (dispatched_at, expires_at, dispatch_no, job_id, turn, priority,
+      claim_no, moves, attempts, interrupted, transport, queue, deadline)
+    overriding system value
+    values (v_long, v_long, 1, proof.id('d1'), v_long, 100, 0, 1, 0, 0, 'redis', 'q', v_long);
+  insert into leasehold.running (id, runner, claimed_at, held, begun, queue, job_ids, claim_nos,
+      turns, priorities, moves, attempts, interrupted)
+    overriding system value
+    values (1, 1, v_long, 2, 1, 'q', array[proof.id('x1'), proof.id('x2')], '{1,1}',
+      array[v_long, v_long], '{100,100}', '{0,0}', '{0,0}', '{0,0}');
+  insert into leasehold.attempt (job_id, claimed_at, ended_at, runner, claim_no, outcome)
+    values (proof.id('k1'), v_long, v_long, 1, 1, 'failed'),
+      (proof.id('e1'), v_long, v_long, 1, 1, 'succeeded');
+  insert into leasehold.dead (died_at, enqueued_at, job_id, priority, claim_no, moves, attempts,
+      interrupted, reason, queue, task, payload, key)
+    values (v_long, v_long, proof.id('k1'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', 'K');
+  insert into leasehold.job_key (task, key, job_id)
+    values ('t', 'K', proof.id('k1')), ('t', 'E', proof.id('e1')), ('t', 'L', proof.id('x1'));
+  set local session_replication_role = origin;
+end $$;
+"""
+COUNTS = "claim_no, moves, attempts, interrupted"
+NEW = "> clock_timestamp() - interval '30 seconds'"
+# Ids become names, moments become old or new: what is left is the same however long it took.
+LOOKS = {
+    "job": ("id, duplicate_of", "job"),
+    "ready": (f"job_id, queue, priority, turn {NEW}, {COUNTS}, segment", "ready"),
+    "scheduled": (f"job_id, queue, priority, run_at > clock_timestamp(), {COUNTS}", "scheduled"),
+    "waiting": (f"job_id, queue, priority, run_at is null, {COUNTS}, reason", "waiting"),
+    "dispatched": (f"job_id, queue, dispatch_no = 1, expires_at {NEW}, {COUNTS}", "dispatched"),
+    "running": (
+        "runner, held, begun, queue, job_ids, claim_nos, moves, attempts, interrupted",
+        "running",
+    ),
+    "attempt": (
+        f"job_id, claim_no, outcome, runner, claimed_at is null, ended_at {NEW}, error ->> 'type'",
+        "attempt",
+    ),
+    "dead": (f"job_id, died_at {NEW}, {COUNTS}, reason", "dead"),
+    "key": ("tenant, task, key, job_id", "job_key"),
+    "wish": ("job_id, claim_no, runner", "cancel_request"),
+    "runner": ("id, dead_at is null, expires_at > clock_timestamp(), begun", "runner"),
+    "leader": ("term, worker", "leader"),
+    "worker": ("id", "worker"),
+    "segment": ("number, generation, sealed", "segment"),
+    "open": ("last_value", "open_segment"),
+    "audit": ("verb, job_ids", "audit"),
+}
+
+ALL = "array(select id from proof.name where name !~ '^n' order by name)"
+VERBS = {
+    "enqueue": "leasehold.enqueue(jsonb_build_array("
+    "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K'), "
+    "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L')))",
+    "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 2, 1) where job_id is not null",
+    "finish": "leasehold.finish(1, '{{1}}', array[proof.id('x1')], '{{1}}', '{{5}}', null, "
+    "jsonb_build_array(jsonb_build_object('job', proof.id('x2'), 'claim', 1, 'outcome', 'retried')))",
+    "finish_badly": "leasehold.finish(1, '{{1}}', '{{}}', '{{}}', '{{}}', null, jsonb_build_array("
+    "jsonb_build_object('job', proof.id('x1'), 'claim', 1, 'outcome', 'failed'), "
+    "jsonb_build_object('job', proof.id('x2'), 'claim', 1, 'outcome', 'snoozed', 'delay', 600)))",
+    "release": "leasehold.release(1, '{{1}}', array[proof.id('x1'), proof.id('x2')], '{{1,1}}')",
+    "reap": "leasehold.reap(100)",
+    "crash": "leasehold.reap(100, 1, array[proof.id('x1')])",
+    "promote": "jobs from leasehold.promote(100)",
+    "unblock": "leasehold.unblock(100)",
+    "expire": "leasehold.expire(100)",
+    "dispatch": "job_id, task from leasehold.dispatch('q', 'redis', 2, 60)",
+    "take": "job_id, claim_no from leasehold.take(2, array[proof.id('d1')], '{{1}}')",
+    "cancel": f"leasehold.cancel({ALL}, 'ann')",
+    "hold": f"leasehold.hold({ALL}, 'ann')",
+    "resume": f"leasehold.resume({ALL}, 'ann')",
+    "retry": f"leasehold.retry({ALL}, 'ann')",
+    "redrive": "leasehold.redrive('{{}}', 100, 'ann')",
+    "discard": f"leasehold.discard({ALL}, 'ann')",
+    "beat": "news - 'leader_age' from leasehold.beat(1, "
+    "'[{{\"id\": 1, \"bundles\": []}}, {{\"id\": 2, \"bundles\": []}}]')",
+    "rotate": "sealed, emptied, opened from leasehold.rotate(0)",
+    "lead": "leasehold.lead(1)",
+    "leave": "leasehold.leave(1)",
+    "retain": "leasehold.retain(100)",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What two verbs answered and left behind."""
+
+    answers: tuple[str, str]
+    tables: str
+
+    def differs_from(self, other: "Outcome") -> list[str]:
+        said = [
+            f"{who} answers {mine}, not {its}"
+            for who, mine, its in zip("AB", self.answers, other.answers, strict=True)
+            if mine != its
+        ]
+        mine, its = json.loads(self.tables), json.loads(other.tables)
+        return said + [
+            f"{name} has {[r for r in mine[name] if r not in its[name]]}, "
+            f"not {[r for r in its[name] if r not in mine[name]]}"
+            for name in mine
+            if mine[name] != its[name]
+        ]
+
+
+@dataclass
+class Session:
+    """One of the two: fresh, at a gate, blocked by the other, or ended."""
+
+    name: str
+    number: int
+    connection: psycopg.Connection[Any]
+    state: str = "fresh"
+    stops: int = 0
+    answer: str = ""
+    passed: list[str] = field(default_factory=list)
+    news: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.pid = self.connection.info.backend_pid
+        self.pgconn = self.connection.pgconn
+        self.poll = select.poll()
+        self.poll.register(self.pgconn.socket, select.POLLIN)
+        self.connection.add_notice_handler(self._noticed)
+
+    def _noticed(self, said: psycopg.errors.Diagnostic) -> None:
+        if (said.message_primary or "").startswith("gate "):
+            self.news.append(str(said.message_primary)[5:])
+
+    def begin(self, verb: str, stops: str) -> None:
+        self.state, self.stops, self.answer = "fresh", 0, ""
+        self.passed, self.news = [], []
+        self._statement = (
+            f"select set_config('proof.session', '{self.number}', true), "
+            f"set_config('proof.stops', '{stops}', true), set_config('proof.seen', ',', true), "
+            f"set_config('proof.stopped', '0', true); {statement(verb, self.name)}"
+        )
+
+    def send(self) -> None:
+        self.pgconn.send_query(self._statement.encode())
+
+    def heard(self, milliseconds: int) -> bool:
+        """Whether it came to a gate or to its end meanwhile."""
+        if not self.news and not self.poll.poll(milliseconds):
+            return False
+        self.pgconn.consume_input()
+        if self.news:
+            self.passed.append(self.news.pop(0))
+            self.stops += 1
+            self.state = "gate"
+            return True
+        if self.pgconn.is_busy():
+            if self.news:
+                return self.heard(0)
+            return False
+        while result := self.pgconn.get_result():
+            self.answer = answer_of(result)
+        self.state = "ended"
+        return True
+
+
+def statement(verb: str, me: str) -> str:
+    call = VERBS[verb].format(me=me)
+    return f"select {call}" if " from " in call.split("(")[0] else f"select * from {call}"
+
+
+def answer_of(result: pq.abc.PGresult) -> str:
+    if result.status == pq.ExecStatus.FATAL_ERROR:
+        state = result.error_field(pq.DiagnosticField.SQLSTATE) or b""
+        said = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
+        return f"error {state.decode()} {said.decode()}"
+    rows = [
+        [(result.get_value(r, c) or b"null").decode() for c in range(result.nfields)]
+        for r in range(result.ntuples)
+    ]
+    return json.dumps(sorted(rows))
+
+
+class Explorer:
+    def __init__(self, dsn: str, audit: Callable[[psycopg.Connection[Any]], list[str]]) -> None:
+        self._audit = audit
+        self.driver = psycopg.connect(dsn, autocommit=True)
+        install(self.driver)
+        self.names = {
+            str(id_): name for name, id_ in self.driver.execute("select name, id from proof.name")
+        }
+        self._id = re.compile("|".join(self.names))
+        self._look = one_look().encode()
+        sessions = [psycopg.connect(dsn, autocommit=True) for _ in "AB"]
+        for session in sessions:
+            session.execute("set synchronous_commit = off")
+            session.execute("set deadlock_timeout = '20ms'")
+            session.execute("set statement_timeout = '20s'")
+        self.a, self.b = (Session("AB"[n], n, sessions[n]) for n in range(2))
+        self.driver.execute("select pg_advisory_lock(777, n) from generate_series(0, 3) n")
+        self.schedules = 0
+        self._gates: dict[str, list[str]] = {}
+
+    def close(self) -> None:
+        for connection in (self.a.connection, self.b.connection, self.driver):
+            connection.close()
+
+    # One schedule
+
+    def gates(self, verb: str) -> list[str]:
+        """Those it comes by when it is alone, thinned out."""
+        if verb not in self._gates:
+            self._reset()
+            self.a.begin(verb, "*")
+            self._alone(self.a)
+            found = [gate for gate in self.a.passed if gate.endswith(("#1", "#2"))]
+            if len(found) > GATES:
+                found = [found[n * (len(found) - 1) // (GATES - 1)] for n in range(GATES)]
+            self._gates[verb] = list(dict.fromkeys(found))
+        return self._gates[verb]
+
+    def serial(self, first: Session, second: Session, verbs: Sequence[str], again: int = 0) -> Outcome:
+        """One after the other; `again` says how often both are repeated then, unseen."""
+        self._reset()
+        for session, verb in zip((self.a, self.b), verbs, strict=True):
+            session.begin(verb, "")
+        self._alone(first)
+        self._alone(second)
+        return self._outcome(verbs, again)
+
+    def run(self, verbs: Sequence[str], prefix: str, again: int = 0) -> tuple[str, list[str], Outcome]:
+        """Follows the prefix, then lets whoever goes go on. Answers the schedule, who else could
+        have gone at each of its letters, and the outcome."""
+        self._reset()
+        self.schedules += 1
+        for session, verb in zip((self.a, self.b), verbs, strict=True):
+            session.begin(verb, f",{','.join(self.gates(verb))},")
+        went, could = "", []
+        while enabled := [s for s in (self.a, self.b) if s.state in {"fresh", "gate"}]:
+            letters = "".join(s.name for s in enabled)
+            if len(went) < len(prefix) and prefix[len(went)] in letters:
+                chosen = prefix[len(went)]
+            else:
+                chosen = went[-1] if went and went[-1] in letters else letters[0]
+            went += chosen
+            could.append(letters)
+            session, other = (self.a, self.b) if chosen == "A" else (self.b, self.a)
+            self._go(session, other)
+            if other.state == "blocked" and session.state == "ended":
+                self._settle(other, session)
+            if self.a.state == self.b.state == "blocked":  # a deadlock: Postgres ends one of them
+                while not (self.a.heard(5) or self.b.heard(5)):
+                    pass
+                for one, two in ((self.a, self.b), (self.b, self.a)):
+                    if one.state == "blocked":
+                        self._settle(one, two)
+        return went, could, self._outcome(verbs, again)
+
+    def _go(self, session: Session, other: Session) -> None:
+        if session.state == "fresh":
+            session.send()
+        else:
+            key = session.number * 2 + (session.stops - 1) % 2
+            self.driver.execute(
+                f"select pg_advisory_unlock(777, {key}), pg_advisory_lock(777, {key})".encode()
+            )
+        session.state = "going"
+        self._settle(session, other)
+
+    def _settle(self, session: Session, other: Session) -> None:
+        while not session.heard(2):
+            blockers = self.driver.execute(
+                "select pg_blocking_pids(%s)", (session.pid,)
+            ).fetchone()
+            if blockers and other.pid in blockers[0] and other.state != "ended":
+                session.state = "blocked"
+                return
+
+    def _alone(self, session: Session) -> None:
+        session.send()
+        while session.state != "ended":
+            session.heard(1000)
+
+    def _reset(self) -> None:
+        self.driver.execute("select proof.reset()")
+
+    def _outcome(self, verbs: Sequence[str], again: int) -> Outcome:
+        answers = (self._named(self.a.answer), self._named(self.b.answer))
+        for _ in range(again):
+            for session, verb in zip((self.a, self.b), verbs, strict=True):
+                session.begin(verb, "")
+                self._alone(session)
+        row = self.driver.execute(self._look).fetchone()
+        assert row is not None
+        tables = {name: sorted(rows, key=repr) for name, rows in json.loads(self._named(row[0])).items()}
+        return Outcome(answers, json.dumps(tables))
+
+    def _named(self, text: str) -> str:
+        return self._id.sub(lambda found: self.names[found[0]], text)
+
+    # All schedules of two verbs
+
+    def explore(self, verbs: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+        """Depth first through the choices, with so many preemptions at most."""
+        todo, seen = [""], set()
+        while todo:
+            prefix = todo.pop()
+            schedule, could, outcome = self.run(verbs, prefix)
+            if schedule in seen:
+                continue
+            seen.add(schedule)
+            yield schedule, outcome
+            for n in range(len(prefix), len(schedule)):
+                for letter in could[n].replace(schedule[n], ""):
+                    other = schedule[:n] + letter
+                    if preemptions(other, could) <= PREEMPTIONS:
+                        todo.append(other)
+
+    def wrong(self, verbs: Sequence[str]) -> list[str]:
+        """The schedules of two verbs whose outcome no order of the two alone could have."""
+        serial = [
+            self.serial(self.a, self.b, verbs),
+            self.serial(self.b, self.a, verbs),
+        ]
+        found = []
+        for schedule, outcome in self.explore(verbs):
+            faults = self._audit(self.driver) if outcome not in serial else []
+            if "40P01" in "".join(outcome.answers):
+                faults.append("a deadlock")
+            if outcome not in serial and not faults:
+                closest = min((outcome.differs_from(one) for one in serial), key=len)
+                if not self._comes_right(verbs, schedule):
+                    faults += closest
+            if faults:
+                found.append(f"{verbs[0]} {verbs[1]} {schedule}: {'; '.join(faults)}")
+        return found
+
+    def _comes_right(self, verbs: Sequence[str], schedule: str) -> bool:
+        return False
+
+
+def preemptions(schedule: str, could: Sequence[str]) -> int:
+    return sum(
+        before != after and before in could[n]
+        for n, (before, after) in enumerate(zip(schedule, schedule[1:], strict=False), 1)
+    )
+
+
+def install(connection: psycopg.Connection[Any]) -> None:
+    names = ", ".join(f"'{name}'" for name in NAMES)
+    connection.execute(
+        INSTALL.replace("%(names)s", f"array[{names}]").replace("%%", "%").encode()
+    )
+    connection.execute(SCENARIO.encode())
+    for room in ROOMS:
+        connection.execute(
+            f"create trigger proof_row before insert or update or delete on leasehold.{room} "
+            f"for each row execute function proof.before_row()".encode()
+        )
+        connection.execute(
+            f"create trigger proof_done after insert or update or delete on leasehold.{room} "
+            f"for each statement execute function proof.after_statement()".encode()
+        )
+    for number in range(3):
+        connection.execute(
+            f"create trigger proof_truncate before truncate on leasehold.ready_{number} "
+            f"for each statement execute function proof.before_truncate()".encode()
+        )
+    # Retain finds the keys of ended jobs, however young they are.
+    connection.execute("update leasehold.house set keep = '-1 hour'")
+
+
+def one_look() -> str:
+    parts = (
+        f"'{name}', (select coalesce(json_agg(json_build_array({columns})), '[]') "
+        f"from leasehold.{table})"
+        for name, (columns, table) in LOOKS.items()
+    )
+    return f"select json_build_object({', '.join(parts)})::text"
