@@ -276,13 +276,11 @@ class NotEnded(JobError, TimeoutError):
 
 
 class LeaseLost(JobError):
-    """Somebody else has the job by now."""
+    """Somebody else has the job by now; the message says who, where the database told."""
 
-    def __init__(self, job: object) -> None:
-        super().__init__(
-            job,
-            "is not held by this run any more: another run does its work; let this error through",
-        )
+    def __init__(self, job: object, told: str = "") -> None:
+        problem = "is not held by this run any more"
+        super().__init__(job, f"{problem} ({told}): let this error through" if told else f"{problem}: another run does its work, let this error through")
 
 
 class NoCurrentJob(LeaseholdError):

@@ -90,6 +90,7 @@ begin
   update leasehold.segment set generation = (array[4, 2, 3])[number + 1], sealed = number = 1,
     swept = 0;
   perform setval('leasehold.open_segment', 16);
+  perform setval('leasehold.running_id_seq', 100);
   update leasehold.leader set term = 1, worker = 1, tick_at = clock_timestamp(),
     resumed_at = clock_timestamp() - interval '1 hour';
   insert into leasehold.worker (id, started_at, beat_at, pid, host, version, queues)
@@ -255,19 +256,20 @@ class Session:
         if not self.news and not self.poll.poll(milliseconds):
             return False
         self.pgconn.consume_input()
-        if self.news:
-            self.passed.append(self.news.pop(0))
-            self.stops += 1
-            self.state = "gate"
-            return True
-        if self.pgconn.is_busy():
+        while True:
+            busy = self.pgconn.is_busy()  # reads what came, notices too
             if self.news:
-                return self.heard(0)
-            return False
-        while result := self.pgconn.get_result():
+                self.passed.append(self.news.pop(0))
+                self.stops += 1
+                self.state = "gate"
+                return True
+            if busy:
+                return False
+            result = self.pgconn.get_result()
+            if result is None:
+                self.state = "ended"
+                return True
             self.answer = answer_of(result)
-        self.state = "ended"
-        return True
 
 
 def statement(verb: str, me: str) -> str:

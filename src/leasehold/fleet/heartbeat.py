@@ -14,6 +14,7 @@ from leasehold.store.drivers.psycopg import run_sync
 log = logging.getLogger("leasehold.worker")
 
 STATEMENT = 4.0  # seconds a beat may take on the server
+MARGIN = 8.0  # seconds before the end of the lease at which a worker that was not answered counts it as over
 
 
 class Member(Protocol):
@@ -30,11 +31,11 @@ class Heartbeat:
     def __init__(
         self, dsn: str, worker: int, lease: float, members: Callable[[], Sequence[Member]]
     ) -> None:
-        self.dsn, self.worker, self.every, self.members = dsn, worker, lease / 6, members
+        self.dsn, self.worker, self.lease, self.members = dsn, worker, lease, members
+        self.every = lease / 6
         self._wanted = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="leasehold-heartbeat", daemon=True)
-        self.last = time.monotonic()
 
     def start(self) -> None:
         self._thread.start()
@@ -77,13 +78,13 @@ class Heartbeat:
             if (entries := report.pop("saved", None))
         ]
         sent = time.monotonic()
-        news = run_sync(
+        news: dict[str, Any] = run_sync(
             connection, verbs.beat(self.worker, [report for _, report in reports], tally)
         )
-        self.last = sent
-        if any(news[name] for name in ("dead", "gone", "cancel")):
-            for member, _ in reports:
-                member.hear(news)
+        # Counted from before the beat was sent, and some seconds short: whoever trusts it stops before anybody else can begin.
+        news["until"] = sent + self.lease - min(MARGIN, self.lease / 4)
+        for member, _ in reports:
+            member.hear(news)
         for runner, entries in saved:
             run_sync(connection, verbs.save(runner, entries))
 

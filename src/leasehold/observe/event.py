@@ -31,6 +31,7 @@ EVENTS: Final[dict[str, str]] = {
     "leave": "a worker went",
     "partition": "days were made ahead",
     "promote": "jobs whose time had come became ready",
+    "purge": "a tenant's jobs went, with all that was kept of them",
     "reap": "jobs of lost runners were taken back",
     "redrive": "dead letters were tried again",
     "release": "a runner gave jobs back",

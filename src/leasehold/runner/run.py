@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import logging
+import math
 import random
 import time
 from collections import deque
@@ -87,6 +88,7 @@ class Runner:
         self._counted = 0
         self._tally: dict[tuple[str, str, str], list[int]] = {}
         self._offset = 0
+        self._until = math.inf  # on the clock of time.monotonic: our lease may be over from then on
         self._threads: ThreadPoolExecutor | None = None
         self._children = Children(pace.processes)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -126,6 +128,8 @@ class Runner:
 
     def hear(self, news: Mapping[str, Any]) -> None:
         """What the beat answered, on the runner's own loop."""
+        self._until = news.get("until", self._until)
+        self._room.set()
         if self.number in news.get("dead", ()):
             self._lose(
                 {slot.job.bundle for slot in self._slots if slot.job} | set(self._finisher.bundles)
@@ -242,6 +246,8 @@ class Runner:
             self.board.tick()
             await asyncio.sleep(0.25)
             now = time.monotonic()
+            if now > self._until:
+                self._stop_exclusive()
             self._rate = 0.5 * self._rate + 0.5 * self._counted / (now - last)
             self._counted, last = 0, now
             oldest = int(now * 1e6) + self._offset - int(self.pace.hold_back * 1e6)
@@ -249,6 +255,17 @@ class Runner:
                 stale = [row for row in self._backlog if row[-1] < oldest]
                 self._backlog = deque(row for row in self._backlog if row[-1] >= oldest)
                 await self._give_back(stale)
+
+    @property
+    def _in_doubt(self) -> bool:
+        """No beat was answered for so long that somebody else may have our jobs."""
+        return time.monotonic() > self._until
+
+    def _stop_exclusive(self) -> None:
+        """Ordinary tasks run on: an outage for all is commoner than for one, and while nobody can write nobody can take a job over."""
+        for slot in self._slots:
+            if slot.job and slot.job.stop_because is None and self.tasks[slot.job.task].exclusive:
+                self._stop(slot, "the lease was lost")
 
     # Claiming.
 
@@ -287,7 +304,7 @@ class Runner:
             self.beat_now()
 
     def _wanted(self) -> int:
-        if len(self._finisher) > BUFFER_MOST:
+        if len(self._finisher) > BUFFER_MOST or self._in_doubt:
             return 0
         free = self.pace.concurrency - self._busy - len(self._backlog)
         ahead = (

@@ -1,18 +1,22 @@
 """What a database's refusal means to a person: SQLSTATE in, one of our errors out."""
 
+import re
+from typing import Final
+
 from leasehold.errors import (
     AccessRefused,
     ConnectionUnusable,
     DatabaseError,
     EnqueueRefused,
     LeaseholdError,
+    LeaseLost,
     SchemaMissing,
     StorageFull,
     Unreachable,
 )
 
-LEASE_LOST = "LH001"
-RUNNER_DEAD = "LH002"
+
+_JOB: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class RunnerDead(DatabaseError):
@@ -23,6 +27,9 @@ def explained(state: str | None, message: str, hint: str | None = None) -> Lease
     """Our error for a SQLSTATE, or None where the driver's own says it best. Never carries DETAIL: rows stand there."""
     text = message if not hint else f"{message}. {hint}"
     match state:
+        case "LH001":
+            found = _JOB.search(message)
+            return LeaseLost(found[0] if found else "", message)
         case "LH002":
             return RunnerDead(message)
         case "22023" | "22P02" | "22P05" | "22003" | "22008" | "23502":

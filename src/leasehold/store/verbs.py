@@ -274,3 +274,8 @@ def retire() -> Call[tuple[str, str] | None]:
 def retire_rest(job_table: str, attempt_table: str) -> Call[int]:
     """What arrived late in a detached day is kept."""
     return Call("retire_rest", "text text", (job_table, attempt_table), _first)
+
+
+def purge(tenant: str, limit: int, actor: str) -> Call[tuple[int, int]]:
+    """A tenant leaves; answers how many of its jobs are gone, and how many still run."""
+    return Call("purge", "text int text", (tenant, limit, actor), lambda rows: (rows[0][0], rows[0][1]))

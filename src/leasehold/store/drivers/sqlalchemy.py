@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 async def run(session: Any, call: Call[T]) -> T:
     """An AsyncSession or AsyncConnection. exec_driver_sql and not the raw connection: SQLAlchemy sends BEGIN with it."""
-    connection = await session.connection() if hasattr(session, "sync_session") else session
     try:
+        connection = await session.connection() if _is_session(session) else session
         return call.read((await connection.exec_driver_sql(*_said(connection, call))).all())
     except Exception as error:
         raise _ours(error) from error
@@ -22,15 +22,15 @@ async def run(session: Any, call: Call[T]) -> T:
 
 def run_sync(session: Any, call: Call[T]) -> T:
     """A Session or Connection."""
-    connection = (
-        session.connection()
-        if hasattr(session, "connection") and hasattr(session, "add")
-        else session
-    )
     try:
+        connection = session.connection() if _is_session(session) else session
         return call.read(connection.exec_driver_sql(*_said(connection, call)).all())
     except Exception as error:
         raise _ours(error) from error
+
+
+def _is_session(session: Any) -> bool:
+    return hasattr(session, "add")
 
 
 def _said(connection: Any, call: Call[Any]) -> tuple[str, tuple[Any, ...]]:

@@ -36,9 +36,9 @@ begin
       ('leasehold_producer', array['enqueue', 'wake', 'watch', 'now', 'new_id', 'id_floor', 'id_time', 'twins', 'standing', 'clock_now']),
       ('leasehold_runner', array['claim', 'finish', 'release', 'take', 'dispatch', 'sleep', 'wake', 'watch', 'enrol', 'hire', 'leave', 'beat', 'save', 'lead',
         'reap', 'promote', 'unblock', 'expire', 'rotate', 'partition', 'fold', 'retain', 'retire', 'retire_rest', 'bodies', 'checkpoints', 'clock_now', 'now', 'standing']),
-      ('leasehold_operator', array['cancel', 'hold', 'resume', 'retry', 'redrive', 'discard', 'wake', 'standing', 'clock_now', 'now', 'watch',
+      ('leasehold_operator', array['cancel', 'hold', 'resume', 'retry', 'redrive', 'discard', 'purge', 'wake', 'standing', 'clock_now', 'now', 'watch', 'in_room', 'held_by',
         'locate', 'backlog', 'fleet', 'jobs_page', 'timeline', 'prospects', 'redrivable', 'health_server', 'health_schema', 'health_jobs']),
-      ('leasehold_reader', array['standing', 'clock_now', 'now',
+      ('leasehold_reader', array['standing', 'clock_now', 'now', 'in_room', 'held_by',
         'locate', 'backlog', 'fleet', 'jobs_page', 'timeline', 'prospects', 'redrivable', 'health_server', 'health_schema', 'health_jobs'])) as g(role, functions)
      where exists (select from pg_catalog.pg_roles r where r.rolname = g.role)
   loop

@@ -21,8 +21,8 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set p
      where kept.n < 10000
   ), by_key as (
     select r.said, b.id, b.duplicate_of from rest r cross join kept
-      join leasehold.job_key k on k.tenant = kept.tenant and k.task = kept.task and k.key = r.said
-      join leasehold.job_body b on b.id = k.job_id
+     cross join lateral (select x.job_id from leasehold.job_key x where x.tenant = kept.tenant and x.task = kept.task and x.key = r.said limit 1) k
+     cross join lateral (select x.id, x.duplicate_of from leasehold.job_body x where x.id = k.job_id limit 1) b
      where r.said not in (select said from by_name)
   )
   select * from by_id union all select * from by_name union all select * from by_key $$;

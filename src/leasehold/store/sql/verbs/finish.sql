@@ -69,7 +69,9 @@ begin
      where a.ended_at is distinct from v_now or a.runner is distinct from p_runner
   loop
     if p_strict and verdict = 'lost' then
-      raise exception using errcode = 'LH001', message = format('the lease on job %s (claim %s) is lost: somebody else has it', job_id, claim_no),
+      raise exception using errcode = 'LH001', message = format('the lease on job %s (claim %s) is lost: %s', job_id, claim_no, coalesce(
+          (select format('runner %s holds it since %s, claim %s', h.runner, h.claimed_at, h.claim_no) from leasehold.held_by(array[job_id]) h),
+          (select format('it is %s now', s.state) from leasehold.state_of(array[job_id]) s), 'it is gone')),
         hint = 'This transaction cannot commit. Let the error through; the job''s new run does the work.';
     end if;
     return next;

@@ -3,11 +3,12 @@ create or replace function leasehold.retire_rest(p_job_table text, p_attempt_tab
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_day date := to_date(right(p_job_table, 8), 'YYYYMMDD');
+  v_day date;
 begin
   if p_job_table !~ '^job_\d{8}$' or p_attempt_table !~ '^attempt_\d{8}$' then
     raise exception using errcode = '22023', message = format('retire_rest takes the tables of a day, not %s and %s', p_job_table, p_attempt_table);
   end if;
+  v_day := to_date(right(p_job_table, 8), 'YYYYMMDD');
   kept := leasehold.keep_living(format('leasehold.%I', p_job_table)::regclass, format('leasehold.%I', p_attempt_table)::regclass,
     leasehold.id_floor(v_day::timestamp at time zone 'UTC'), leasehold.id_floor((v_day + 1)::timestamp at time zone 'UTC'));
   return next;

@@ -1,0 +1,104 @@
+"""Tasks that run in a process of their own."""
+
+import asyncio
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from leasehold import App, Fail, Retry, Snooze, current_job
+
+app = App()
+ONCE = Retry(1)
+
+
+@dataclass
+class Point:
+    x: int
+    y: int
+
+
+@app.task(run="process")
+def mirrored(point: Point) -> Point:
+    return Point(point.y, point.x)
+
+
+@app.task(run="process")
+async def asynchronous(n: int) -> int:
+    await asyncio.sleep(0)
+    return n + 1
+
+
+@app.task(run="process")
+def pid() -> int:
+    return os.getpid()
+
+
+@app.task(run="process", retry=ONCE)
+def leaves(code: int) -> None:
+    os._exit(code)
+
+
+@app.task(run="process", retry=ONCE)
+def kills_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.task(run="process", retry=ONCE)
+def raises(text: str) -> None:
+    raise ValueError(text)
+
+
+@app.task(run="process")
+def says_fail() -> Fail:
+    return Fail("no use")
+
+
+@app.task(run="process")
+def naps_once(seen: str) -> str:
+    if Path(seen).exists():
+        return "rested"
+    Path(seen).touch()
+    raise Snooze(0)
+
+
+@app.task(run="process", retry=Retry(2, backoff="fixed", base=0))
+def remembers() -> object:
+    job = current_job()
+    if job.attempt == 1:
+        job.progress(40, "almost half")
+        job.save_sync({"page": 3})
+        raise RuntimeError
+    return job.checkpoint_sync()
+
+
+@app.task(run="process")
+def tells_of_itself() -> dict:
+    job = current_job()
+    return {
+        "headers": job.headers,
+        "queue": job.queue,
+        "fence": job.fence,
+        "attempt": job.attempt,
+        "deadline": job.deadline is not None,
+        "interrupted": job.interrupted,
+    }
+
+
+@app.task(run="process")
+def hangs(sign: str) -> None:
+    Path(sign).write_text(str(os.getpid()))
+    while True:
+        time.sleep(0.05)
+
+
+@app.task(run="process")
+def hangs_and_will_not_stop(sign: str) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    hangs(sign)
+
+
+@app.task(run="process")
+def too_big() -> str:
+    return "x" * 2_000_000
