@@ -253,11 +253,16 @@ class Session:
 
     def heard(self, milliseconds: int) -> bool:
         """Whether it came to a gate or to its end meanwhile."""
-        if not self.news and not self.poll.poll(milliseconds):
+        if self._read():
+            return True
+        if not self.poll.poll(milliseconds):
             return False
         self.pgconn.consume_input()
+        return self._read()
+
+    def _read(self) -> bool:
         while True:
-            busy = self.pgconn.is_busy()  # reads what came, notices too
+            busy = self.pgconn.is_busy()  # takes in what came, notices too
             if self.news:
                 self.passed.append(self.news.pop(0))
                 self.stops += 1

@@ -1,8 +1,8 @@
 """finish: running → ended, scheduled, ready or dead."""
 
-import psycopg
 import pytest
 
+from leasehold.errors import LeaseLost
 from leasehold.store import verbs
 
 
@@ -103,10 +103,10 @@ def test_strict_raises_for_a_lost_job_and_keeps_the_transaction_from_committing(
     job = house.running(runner)
     house.call(verbs.reap(10, runner, [job.id]))
     other = house.connect()
-    with pytest.raises(psycopg.Error) as error, other.transaction():  # noqa: PT012  all of it goes
+    with pytest.raises(LeaseLost) as error, other.transaction():  # noqa: PT012  all of it goes
         other.execute("create table receipt ()")
         house.finish(runner, job, strict=True, by=other)
-    assert error.value.sqlstate == "LH001"
+    assert (error.value.job, error.value.__cause__.sqlstate) == (str(job.id), "LH001")
     assert house.value("select to_regclass('receipt')") is None
 
 
@@ -256,3 +256,12 @@ def test_a_wish_comes_too_late_for_a_job_that_succeeded(house):
 
 def test_empty_hands_finish_nothing(house):
     assert house.finish(house.runner()) == {}
+
+
+def test_the_refusal_says_who_holds_the_job_now(house):
+    runner, heir = house.runner(), house.runner()
+    job = house.running(runner)
+    house.call(verbs.reap(10, runner, [job.id]))
+    house.claim(heir)
+    with pytest.raises(LeaseLost, match=f"runner {heir} holds it"):
+        house.finish(runner, job, strict=True)

@@ -7,11 +7,15 @@ import asyncio
 import importlib
 import importlib.util
 import inspect
+import os
 import random
+import select
 import signal
 import socket
 import struct
 import sys
+import threading
+import time
 from types import FrameType, ModuleType
 from typing import Any, Final
 from uuid import UUID
@@ -25,6 +29,7 @@ from leasehold.errors import DefinitionError, LeaseLost
 from leasehold.runner import verdict
 from leasehold.runner.job import Job, current
 
+AFTER: Final = 5.0  # seconds that a job has to leave when its runner is gone
 _HEAD: Final = struct.Struct("!I")
 
 
@@ -46,6 +51,16 @@ class Wire:
         return msgspec.json.decode(self._file.read(_HEAD.unpack(head)[0]))
 
 
+    def end_with_the_runner(self) -> None:
+        """A job must not go on here while its next run begins elsewhere."""
+        look = select.poll()
+        look.register(self._socket, 0)  # hang-up alone
+        look.poll()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(AFTER)
+        os._exit(70)
+
+
 class ChildJob(Job):
     """What `current_job()` answers here: the same questions, asked over the wire."""
 
@@ -61,6 +76,11 @@ class ChildJob(Job):
             said["task"],
         )
         self.tenant, self.max_attempts, self.stop_because = said["tenant"], said["most"], None
+        self.interrupted, self._headers, self._deadline = (
+            said["interrupted"],
+            said["headers"],
+            said["deadline"],
+        )
         self.percent, self.note, self.ended_by_itself, self.bundle = None, None, False, 0
 
     def progress(self, percent: float, note: str | None = None) -> None:
@@ -116,11 +136,10 @@ def run(definition: Definition, job: ChildJob, payload: bytes) -> dict[str, Any]
         if isinstance(value, Outcome):
             raise value
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
-        asked = verdict.chosen(error) if isinstance(error, Outcome) else None
+        luck = random.random()  # noqa: S311
         return {
-            "document": asked
-            or verdict.failed(definition, error, job.attempt, job.max_attempts, random.random())
-        }  # noqa: S311
+            "document": verdict.judged(definition, error, job.attempt, job.max_attempts, luck)
+        }
     raw, problem = definition.codec.encode_result(value)
     return {
         "result": {"result_error": problem}
@@ -139,6 +158,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _leave)
     sys.path.insert(0, "")
     wire = Wire(int(sys.argv[1]))
+    threading.Thread(target=wire.end_with_the_runner, daemon=True).start()
     tasks = definitions(sys.argv[2])
     while said := wire.hear():
         payload = msgspec.json.encode(said["payload"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from leasehold.errors import DatabaseError, LeaseholdError, Unreachable
+from leasehold.errors import EnqueueRefused, LeaseholdError
 from leasehold.payloads.failure import clean
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
@@ -16,6 +16,7 @@ from leasehold.store.refusal import RunnerDead
 log = logging.getLogger("leasehold.runner")
 
 MOST = 1_000  # runs in one statement
+PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between two tries, where the server is in trouble
 
 
 class Finisher:
@@ -90,68 +91,59 @@ class Finisher:
             msgspec.json.encode([document for _, document in other]).decode() if other else None,
         )
         try:
-            for job, claim_no, verdict in await self._ask(call):
-                if verdict == "lost":
-                    self.lost += 1
-                    log.warning(
-                        "job %s (claim %s): the lease was lost, its end here does not count",
-                        connect.id_text(job),
-                        claim_no,
-                    )
+            verdicts = await self._answer(call)
         except RunnerDead:
-            log.warning(
-                "this runner's lease was lost: %d ends do not count", len(good) + len(other)
-            )
-        except (Unreachable, asyncio.CancelledError):
-            raise
-        except (LeaseholdError, DatabaseError, connect.Error) as error:
+            verdicts = []
+            count = len(good) + len(other)
+            log.warning("this runner's lease was lost: %d ends do not count", count)
+        except (LeaseholdError, connect.Error) as error:
             await self._apart(good, other, error)
             return
-        for entry in good:
+        for job, claim_no, verdict in verdicts:
+            if verdict == "lost":
+                self.lost += 1
+                text = "job %s (claim %s): the lease was lost, its end here does not count"
+                log.warning(text, connect.id_text(job), claim_no)
+        for entry in (*good, *other):
             self.left(entry[0])
-        for entry in other:
-            self.left(entry[0])
+
+    async def _answer(self, call: Call[Any]) -> Any:
+        """The server's own trouble (a full disk, a deadlock, a cancelled statement) passes; bad cargo does not."""
+        for pause in PAUSES:
+            try:
+                return await self._ask(call)
+            except RunnerDead:
+                raise
+            except (LeaseholdError, connect.Error) as error:
+                if isinstance(error, EnqueueRefused) or connect.is_about_data(error):
+                    raise
+                log.warning("the ends of runs cannot be written yet: %s", clean(str(error)))
+                await asyncio.sleep(pause)
+        return await self._ask(call)
 
     async def _apart(self, good: list[Any], other: list[Any], error: Exception) -> None:
         """One bad row never fails its batch: halves are tried until the bad one stands alone, and gets a plain ending."""
-        if len(good) + len(other) > 1:
-            await self._write(good[: len(good) // 2], other[: len(other) // 2])
-            await self._write(good[len(good) // 2 :], other[len(other) // 2 :])
+        ends = [*good, *other]
+        if len(ends) > 1:
+            middle, border = len(ends) // 2, len(good)
+            await self._write(good[:middle], other[: max(middle - border, 0)])
+            await self._write(good[middle:], other[max(middle - border, 0) :])
             return
         log.error("the end of a run could not be written as it was: %s", clean(str(error)))
-        if good:
-            bundle, job, claim_no, run_ms, _ = good[0]
-            await self._write(
-                [
-                    (
-                        bundle,
-                        job,
-                        claim_no,
-                        run_ms,
-                        b'{"result_error": "the result could not be stored"}',
-                    )
-                ],
-                [],
-            )
-        elif other:
-            bundle, document = other[0]
-            plain = {
-                name: document[name]
-                for name in ("job", "claim", "run_ms", "outcome", "delay")
-                if name in document
-            }
-            await self._write(
-                [],
-                [
-                    (
-                        bundle,
-                        {
-                            **plain,
-                            "error": {
-                                "type": "Unstorable",
-                                "message": "the error could not be stored",
-                            },
-                        },
-                    )
-                ],
-            )
+        plain = [_plain_good(entry) for entry in good], [_plain_other(entry) for entry in other]
+        if (good, other) == plain:
+            # Nobody here holds it any more: the next beat says so, and it goes back.
+            self.left(ends[0][0])
+            return
+        await self._write(*plain)
+
+
+def _plain_good(entry: Any) -> Any:
+    return *entry[:4], b'{"result_error": "the result could not be stored"}'
+
+
+def _plain_other(entry: Any) -> Any:
+    bundle, document = entry
+    kept = ("job", "claim", "run_ms", "outcome", "delay")
+    error = {"type": "Unstorable", "message": "the error could not be stored"}
+    return bundle, {**{name: document[name] for name in kept if name in document}, "error": error}

@@ -82,6 +82,7 @@ class Runner:
         self._busy = 0
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._closing = False
         self._marks: str | None = None
         self._names = sorted(tasks)
         self._rate = 0.0
@@ -188,6 +189,7 @@ class Runner:
             await self._wind_down()
             await self._finisher.drained()
         finally:
+            self._closing = True
             stopping.cancel()
             for slot in self._slots:
                 if slot.task:
@@ -412,26 +414,23 @@ class Runner:
                     log.warning("job %s succeeded, its result is not stored: %s", job.id, problem)
                     raw = _problem(problem)
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if job.stop_because is None:
-                if self._stopping.is_set() or (task and task.cancelling()):
-                    raise  # the slot itself is taken down
-                document = self._judged(
-                    definition,
-                    job,
-                    row,
-                    RuntimeError("its function raised CancelledError, and nobody had cancelled it"),
-                )
-            else:
+            if job.stop_because is not None:
                 document = self._halted(definition, job, row)
-        except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
+            elif self._closing:
+                raise  # the slot itself is taken down
+            else:
+                _uncancel()
+                msg = "its function raised CancelledError, and nobody had cancelled it"
+                document = self._judged(definition, job, row, RuntimeError(msg))
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a user's function raises, sys.exit too, is a fact about its job
             document = self._judged(definition, job, row, error)
         finally:
             if alarm:
                 alarm.cancel()
-            if job.stop_because is not None and (task := asyncio.current_task()):
-                while task.cancelling():
-                    task.uncancel()
+            if job.stop_because is not None:
+                _uncancel()
             slot.job = None
             self._busy -= 1
             self._counted += 1
@@ -473,13 +472,11 @@ class Runner:
     def _judged(
         self, definition: Definition, job: Job, row: Any, error: BaseException
     ) -> dict[str, Any]:
-        if isinstance(error, Outcome) and (asked := verdict.chosen(error)):
-            return asked
         if isinstance(error, LeaseLost):
             return {"outcome": "lost"}
         if isinstance(error, PayloadError):
             log.warning("job %s (%s): %s", job.id, job.task, error)
-        return verdict.failed(definition, error, job.attempt, row[12], random.random())  # noqa: S311
+        return verdict.judged(definition, error, job.attempt, row[12], random.random())  # noqa: S311
 
     def _halted(self, definition: Definition, job: Job, row: Any) -> dict[str, Any]:
         match job.stop_because:
@@ -521,7 +518,7 @@ class Runner:
             try:
                 return await asyncio.shield(future)
             except asyncio.CancelledError:
-                if future.done() or self._stopping.is_set():
+                if future.done() or self._closing:
                     raise
                 # A thread is told, never killed: its slot is taken until its function has stopped by itself.
 
@@ -536,6 +533,13 @@ class Runner:
             msg = "the runner has not begun"
             raise RuntimeError(msg)
         return asyncio.run_coroutine_threadsafe(question, self._loop).result()
+
+
+def _uncancel() -> None:
+    """The slot's task goes on with the next job."""
+    if task := asyncio.current_task():
+        while task.cancelling():
+            task.uncancel()
 
 
 def _problem(text: str) -> bytes:

@@ -39,7 +39,7 @@ class Children:
             try:
                 answer = await child.run(job, definition, payload)
             except BaseException:
-                await child.end()
+                await _to_the_end(child.end())
                 raise
             self._free.append(child)
             return answer
@@ -54,6 +54,14 @@ class Children:
     async def close(self) -> None:
         children, self._free = self._free, []
         await asyncio.gather(*(child.end() for child in children))
+
+
+async def _to_the_end(ending: Coroutine[Any, Any, None]) -> None:
+    """However often the run is told to stop meanwhile: it has stopped when its process is gone."""
+    task = asyncio.ensure_future(ending)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
 
 
 class Child:

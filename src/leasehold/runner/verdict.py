@@ -3,9 +3,12 @@
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
+
 from leasehold.define.outcome import UNSET, Cancel, Fail, SendOn, Snooze, TryAgain
 from leasehold.define.retry import Retry
 from leasehold.define.task import Definition
+from leasehold.errors import PayloadError
 from leasehold.payloads.failure import describe_error
 
 _DEFAULT: Final = Retry()
@@ -36,7 +39,19 @@ def failed(
     return {"outcome": "failed", "error": described}
 
 
-def chosen(outcome: BaseException) -> dict[str, Any] | None:
+def judged(
+    definition: Definition, error: BaseException, attempt: int, most: int | None, luck: float
+) -> dict[str, Any]:
+    """The end of a run that did not plainly succeed."""
+    try:
+        if asked := chosen(definition, error):
+            return asked
+    except PayloadError as unkept:
+        error = unkept
+    return failed(definition, error, attempt, most, luck)
+
+
+def chosen(definition: Definition, outcome: BaseException) -> dict[str, Any] | None:
     """What a handler asked for by returning or raising an outcome; None where it is a failure to be judged."""
     match outcome:
         case Snooze(delay=delay):
@@ -59,14 +74,19 @@ def chosen(outcome: BaseException) -> dict[str, Any] | None:
             return {
                 "outcome": "sent_on",
                 **{name: value for name, value in said.items() if value is not None},
-                **(
-                    {"keeps": keeps, **{name: getattr(outcome, name) for name in keeps}}
-                    if keeps
-                    else {}
-                ),
+                **({"keeps": keeps} if keeps else {}),
+                **{name: _kept(definition, name, getattr(outcome, name)) for name in keeps},
             }
         case _:
             return None
+
+
+def _kept(definition: Definition, name: str, value: Any) -> Any:
+    raw, problem = definition.codec.encode_result(value)
+    if problem:
+        path = f"{definition.name}: SendOn.{name}"
+        raise PayloadError(path, f"cannot be kept: its {problem.removeprefix('result ')}")
+    return None if raw is None else msgspec.Raw(raw)
 
 
 def stopped(reason: str) -> dict[str, Any]:

@@ -203,5 +203,11 @@ async def close(connection: AsyncConnection) -> None:
 Error = psycopg.Error
 
 
+def is_about_data(error: Exception) -> bool:
+    """What was sent cannot be stored, now or later: a bad value, a broken rule, a limit of the server's."""
+    state = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return state is not None and state[:2] in ("22", "23", "54")
+
+
 def id_text(job: Any) -> str:
     return str(UUID(bytes=bytes(job))) if isinstance(job, bytes | memoryview) else str(job)

@@ -1,8 +1,10 @@
 """Throw-away databases: one server a test run, one migrated template, copied within 30 ms.
 
-The server is the embedded one, in a folder of the run below the temporary folder;
-LEASEHOLD_TEST_BIN names the programs of another version. The processes of a run (pytest-xdist)
-share it: the last one to leave removes it, and what a killed run left goes with the next.
+The server is the embedded one, in a folder of the run, in memory where there is enough of it:
+where databases come and go, ext4 takes ten times as long to make a file (it keeps away from the
+inodes of the last seconds). LEASEHOLD_TEST_BIN names the programs of another version. The processes
+of a run (pytest-xdist) share it: the last one to leave removes it, and what a killed run left goes
+with the next.
 """
 
 import fcntl
@@ -19,10 +21,20 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 from leasehold.store.connect import Connection, connect_sync
-from leasehold.store.embedded import Server
+from leasehold.store.embedded import Binaries, Server, binaries
+from leasehold.store.embedded.binaries import binaries_for, binaries_in
+from leasehold.store.embedded.data import make_data
+from leasehold.store.embedded.place import ROOM, Place, mark, server_account
 from leasehold.store.migrate import LOCK, migrate, script
 
-SETTINGS = {"max_prepared_transactions": "20", "max_connections": "300", "autovacuum": "off"}
+SETTINGS = {
+    "max_prepared_transactions": "20",
+    "max_connections": "300",
+    "autovacuum": "off",
+    "max_wal_size": "256MB",
+}
+MEMORY = Path("/dev/shm")  # noqa: S108  our folder in it is ours alone
+ENOUGH = 2_000_000_000  # bytes free there; a container's has 64 MB unless somebody asked for more
 # The server refuses to be started with these; a throw-away database need not outlive its machine.
 UNSAFE = ("fsync", "full_page_writes")
 DAYS = 2  # made ahead in the template: each day is eleven files to copy
@@ -46,8 +58,9 @@ class Databases:
         sweep(self._folder)
         self._use = take_part(self._folder)
         named = os.environ.get("LEASEHOLD_TEST_BIN")
-        home = self._folder / "home"
-        self._server = Server(home, bin=Path(named) if named else None, settings=SETTINGS)
+        found = binaries_in(Path(named), f"LEASEHOLD_TEST_BIN={named}") if named else binaries()
+        home = make_home(self._folder, found)
+        self._server = Server(home, bin=found.folder, settings=SETTINGS)
         self._url = self._server.start()
         self._admin = connect_sync(self._url)
         for setting in UNSAFE:
@@ -137,7 +150,28 @@ def url_of(url: str, database: str) -> str:
 
 def folder_of_this_run() -> Path:
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
-    return Path(tempfile.gettempdir()) / f"{_prefix()}{run}"
+    memory = MEMORY.exists() and os.access(MEMORY, os.W_OK)
+    roomy = memory and shutil.disk_usage(MEMORY).free > ENOUGH
+    return (MEMORY if roomy else Path(tempfile.gettempdir())) / f"{_prefix()}{run}"
+
+
+def make_home(folder: Path, found: Binaries) -> Path:
+    """With the data in it, for all processes of the run; root's data would be elsewhere."""
+    home = folder / "home"
+    lock = os.open(folder / "begin", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        if not (home / "data").exists():
+            owner = server_account() if os.geteuid() == 0 else None
+            place = Place(home, home, owner)
+            for path in (folder, home):
+                path.mkdir(exist_ok=True)
+                path.chmod(0o711)  # the server's user has to walk through
+            mark(place)
+            make_data(place, binaries_for(found, owner, ROOM))
+    finally:
+        os.close(lock)
+    return home
 
 
 def _prefix() -> str:
@@ -162,12 +196,12 @@ def remove_if_last(folder: Path, lock: int) -> None:
     except BlockingIOError:
         pass
     else:
-        server = Server(folder / "home")
-        if server.running():  # its last user was killed
-            server.start()
-            server.leave()
-        for path in {server.place.folder, folder}:
-            shutil.rmtree(path, ignore_errors=True)
+        if (folder / "home" / "data").exists():
+            server = Server(folder / "home")
+            if server.running():  # its last user was killed
+                server.start()
+                server.leave()
+        shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
 

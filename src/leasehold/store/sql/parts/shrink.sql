@@ -1,7 +1,8 @@
 -- shrink: so many members have left these bundles; those struck left without a line of history and go from the lists.
 -- The caller holds the bundles' row locks. A bundle that holds nobody is gone.
 create or replace function leasehold.shrink(p_bundles bigint[], p_left int[], p_struck uuid[]) returns void
-language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = on set enable_seqscan = off set enable_hashjoin = off as $$
+language plpgsql set search_path = pg_catalog, pg_temp set enable_nestloop = on set enable_seqscan = off set enable_hashjoin = off
+set plan_cache_mode = force_generic_plan as $$
 begin
   delete from leasehold.running r using unnest(p_bundles, p_left) as l(id, n) where r.id = l.id and r.held <= l.n;
   if cardinality(p_struck) = 0 then

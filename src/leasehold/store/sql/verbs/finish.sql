@@ -6,7 +6,7 @@ create or replace function leasehold.finish(p_runner bigint, p_bundles bigint[],
                                             p_others jsonb default null, p_strict boolean default false)
 returns table (job_id uuid, claim_no int, verdict text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_nestloop = off as $$
+set enable_nestloop = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_now   timestamptz := leasehold.now();
@@ -37,15 +37,22 @@ begin
       select e.job_id, e.claimed_at, v_now, p_runner, e.claim_no, e.run_ms, 'succeeded', e.result from ended e where e.job_id < v_floor
        order by e.job_id on conflict do nothing returning job_id, claim_no
     ), new as ( -- of held, not of ended: a run may be told twice in one call
-      select h.bundle, count(*)::int as n from held h join (select * from written union all select * from kept) w using (job_id, claim_no) group by h.bundle
+      select h.bundle, h.job_id from held h join (select * from written union all select * from kept) w using (job_id, claim_no)
+    ), counts as (
+      select n.bundle, count(*)::int as n from new n group by n.bundle
     )
-    select array_agg(n.bundle order by n.bundle) as bundles, array_agg(n.n order by n.bundle) as counts, sum(n.n)::int as n into v_done from new n;
-    if v_done.n is not null then
+    select (select array_agg(c.bundle order by c.bundle) from counts c) as bundles, (select array_agg(c.n order by c.bundle) from counts c) as counts,
+           array_agg(n.job_id) as jobs, count(*)::int as n into v_done from new n;
+    if v_done.n > 0 then
       perform leasehold.shrink(v_done.bundles, v_done.counts, '{}');
       perform leasehold.tell(p_jobs);
     end if;
     if v_done.n = cardinality(p_jobs) then
       v_jobs := '{}'; v_nos := '{}';
+    elsif v_done.n > 0 then
+      select coalesce(array_agg(o.job_id), '{}') as jobs, coalesce(array_agg(o.claim_no), '{}') as nos into v_done
+        from unnest(v_jobs, v_nos) as o(job_id, claim_no) where o.job_id <> all (v_done.jobs);
+      v_jobs := v_done.jobs; v_nos := v_done.nos;
     end if;
   end if;
   if p_others is not null then
@@ -61,12 +68,7 @@ begin
   if cardinality(v_jobs) = 0 then
     return;
   end if;
-  -- The slow way, for what was not plainly done: this transaction's own attempts have its time on them.
-  for job_id, claim_no, verdict in
-    select o.job_id, o.claim_no, case when a.runner = p_runner and a.outcome not in ('interrupted', 'poisoned') then 'already' else 'lost' end
-      from unnest(v_jobs, v_nos) as o(job_id, claim_no)
-      left join leasehold.attempt_all a on a.job_id = any(v_jobs) and a.job_id = o.job_id and a.claim_no = o.claim_no
-     where a.ended_at is distinct from v_now or a.runner is distinct from p_runner
+  for job_id, claim_no, verdict in select * from leasehold.refusals(p_runner, v_jobs, v_nos)
   loop
     if p_strict and verdict = 'lost' then
       raise exception using errcode = 'LH001', message = format('the lease on job %s (claim %s) is lost: %s', job_id, claim_no, coalesce(
