@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import leasehold
 from leasehold import errors
@@ -34,7 +34,7 @@ PLACE = re.compile(r"(<!-- printed: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 OPTIONS = {
     "queue": "The line the job waits in. 1 to 63 bytes. `default` where nothing is said.",
     "priority": "Lower goes first. -32768 to 32767; 100 where nothing is said.",
-    "delay": "Not before so many seconds from the enqueue. A `timedelta` will do. Not with `run_at`.",
+    "delay": "Not before so many seconds from the enqueue, or a `timedelta`. Not with `run_at`.",
     "run_at": "Not before this moment, which has a time zone. Not with `delay`.",
     "deadline": "Not begun by then: the job ends expired. A moment, or seconds from the enqueue. "
     "A run under way is let finish.",
@@ -53,8 +53,8 @@ OPTIONS = {
 }
 RETRY = {
     "max_attempts": "How often the job is tried in all.",
-    "backoff": "`exponential` (base, 2 base, 4 base …), `quadratic` (base × attempt²), `fixed`, "
-    "a list of seconds, or a function from the number of failed attempts to seconds.",
+    "backoff": "`exponential` (base, 2 base, 4 base …), `quadratic` (base times attempt²), "
+    "`fixed`, a list of seconds, or a function from the number of failed attempts to seconds.",
     "base": "Seconds of the first wait.",
     "cap": "No wait is longer, at most 30 days.",
     "jitter": "Each wait is spread by this share up and down, 0 to 1.",
@@ -115,9 +115,8 @@ def kind(annotation: Any) -> str:
 
 def tree() -> Iterator[str]:
     """The drawing at the top of errors.py."""
-    assert errors.__doc__
     yield "```text"
-    yield from errors.__doc__.split("\n\n", 1)[1].strip().splitlines()
+    yield from str(errors.__doc__).split("\n\n", 1)[1].strip().splitlines()
     yield "```"
 
 
@@ -257,12 +256,9 @@ def commands() -> Iterator[str]:
 def argument(found: Any) -> list[str]:
     names = [name for name in found.names if not name.startswith(("--no-", "--empty-"))]
     default = found.field_info.default
-    said = default is inspect.Parameter.empty or default in (None, False, ())
-    return [
-        ", ".join(map(code, names)),
-        "" if said else code(str(default)),
-        found.parameter.help or "",
-    ]
+    unsaid = default is inspect.Parameter.empty or default in (None, False, ())
+    said = "" if unsaid else code(str(default))
+    return [", ".join(map(code, names)), said, found.parameter.help or ""]
 
 
 def public() -> Iterator[str]:
@@ -316,11 +312,8 @@ def printed(page: str) -> str:
 
 
 def outdated() -> list[Path]:
-    return [
-        page
-        for page in sorted(REFERENCE.glob("*.md"))
-        if printed(page.read_text()) != page.read_text()
-    ]
+    pages = sorted(REFERENCE.glob("*.md"))
+    return [page for page in pages if printed(page.read_text()) != page.read_text()]
 
 
 def main() -> None:

@@ -225,6 +225,7 @@ class Session:
     state: str = "fresh"
     stops: int = 0
     answer: str = ""
+    unlocked: int | None = None
     passed: list[str] = field(default_factory=list)
     news: list[str] = field(default_factory=list)
 
@@ -373,10 +374,12 @@ class Explorer:
         if session.state == "fresh":
             session.send()
         else:
+            # The lock of the gate before is free by now. This one's is let go of for good: the
+            # session told of its gate a moment before it waits there.
             key = session.number * 2 + (session.stops - 1) % 2
-            self.driver.execute(
-                f"select pg_advisory_unlock(777, {key}), pg_advisory_lock(777, {key})".encode()
-            )
+            self._lock_again(session)
+            self.driver.execute("select pg_advisory_unlock(777, %s)", (key,))
+            session.unlocked = key
         session.state = "going"
         self._settle(session, other)
 
@@ -394,7 +397,14 @@ class Explorer:
         while session.state != "ended":
             session.heard(1000)
 
+    def _lock_again(self, session: Session) -> None:
+        if session.unlocked is not None:
+            self.driver.execute("select pg_advisory_lock(777, %s)", (session.unlocked,))
+            session.unlocked = None
+
     def _reset(self) -> None:
+        self._lock_again(self.a)
+        self._lock_again(self.b)
         self.driver.execute("select proof.reset()")
 
     def _outcome(self, verbs: Sequence[str], again: int) -> Outcome:

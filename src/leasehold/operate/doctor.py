@@ -4,7 +4,6 @@ Every check is a function of facts; `examine` gathers the facts. Nothing here ch
 """
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -12,9 +11,8 @@ from typing import Any, Final, Literal
 from leasehold.errors import SchemaNewer
 from leasehold.operate.ask import Ask
 from leasehold.operate.status import Status, status
-from leasehold.store import reads
+from leasehold.store import migrate, reads
 from leasehold.store.connect import Connection
-from leasehold.store.migrate import applied, clock, code, migrations
 
 Severity = Literal["wrong", "warning", "note"]
 Facts = Mapping[str, Any]
@@ -42,14 +40,14 @@ class Finding:
     fix: str | None = None
 
 
-def examine(connection: Connection, ask: Ask) -> list[Finding]:
-    """All findings, the gravest first."""
+def examine(connection: Connection, ask: Ask, clock: Callable[[], float]) -> list[Finding]:
+    """All findings, the gravest first. `clock` tells this machine's time, to compare."""
     installed = list(_installed(connection))
     if any(finding.severity == "wrong" for finding in installed):
         return installed
-    began = time.time()
+    began = clock()
     server = ask(reads.health_server())
-    server["distance"] = server["clock"] - (began + time.time()) / 2
+    server["distance"] = server["clock"] - (began + clock()) / 2
     schema = ask(reads.health_schema())
     found = [
         *installed,
@@ -65,7 +63,7 @@ def examine(connection: Connection, ask: Ask) -> list[Finding]:
 
 
 def _installed(connection: Connection) -> Iterator[Finding]:
-    done, known = applied(connection), {script.number: script for script in migrations()}
+    done, known = migrate.applied(connection), {script.number: script for script in migrate.migrations()}
     if not done:
         yield Finding(
             code="schema_missing", severity="wrong", what="Leasehold's schema is not in this database",
@@ -87,7 +85,7 @@ def _installed(connection: Connection) -> Iterator[Finding]:
 
 
 def _digests(schema: Facts) -> Iterator[Finding]:
-    known = {script.number: script for script in migrations()}
+    known = {script.number: script for script in migrate.migrations()}
     for row in schema["migrations"]:
         script = known.get(row["number"])
         if script and script.digest != row["digest"]:
@@ -105,7 +103,7 @@ _BODY: Final = re.compile(
 
 
 def _functions(schema: Facts) -> Iterator[Finding]:
-    files = {name: body for s in (*clock(), *code()) for name, body in _BODY.findall(s.text)}
+    files = {name: body for s in (*migrate.clock(), *migrate.code()) for name, body in _BODY.findall(s.text)}
     there = schema["functions"]
     if there.get("now") != files["now"]:
         yield Finding(
@@ -154,7 +152,7 @@ def _days(schema: Facts) -> Iterator[Finding]:
         yield Finding(
             code="days_not_retired", severity="warning", what=f"days past their keep are still there: {names}{more}",
             why="they take disk and are searched by every look at a job",
-            do="a leader retires them within ten minutes: start a worker, and end whoever reads them for hours", fix="retire",
+            do="a leader retires them within ten minutes: start a worker, and end whoever reads them for hours",
         )  # fmt: skip
 
 

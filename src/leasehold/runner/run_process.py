@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
