@@ -20,6 +20,9 @@ GATES = 6  # of one verb; more are thinned out evenly
 PREEMPTIONS = 2  # so often a session is stopped although it could go on
 
 NAMES = ("r1", "r2", "s1", "w1", "p1", "d1", "x1", "x2", "k1", "e1", "nA1", "nA2", "nB1", "nB2")
+PARTS = dict.fromkeys(("k1", "nA1", "nB1"), "key K")
+PARTS |= dict.fromkeys(("x1", "x2", "nA2", "nB2"), "key L")
+HOUSE = "house"
 ROOMS = (
     *("job", "ready", "scheduled", "waiting", "dispatched", "running", "attempt", "dead"),
     *("job_key", "cancel_request", "runner", "segment"),
@@ -141,8 +144,11 @@ LOOKS = {
     "waiting": (f"job_id, queue, priority, run_at is null, {COUNTS}, reason", "waiting"),
     "dispatched": (f"job_id, queue, dispatch_no = 1, expires_at {NEW}, {COUNTS}", "dispatched"),
     "running": (
-        "runner, held, begun, queue, job_ids, claim_nos, moves, attempts, interrupted",
-        "running",
+        "m.job, r.runner, r.queue, m.claim, m.n <= r.begun, m.moves, m.attempts, m.interrupted",
+        "running r cross join lateral unnest(r.job_ids, r.claim_nos, r.moves, r.attempts, "
+        "r.interrupted) with ordinality m(job, claim, moves, attempts, interrupted, n) "
+        "where not exists (select from leasehold.attempt a "
+        "where a.job_id = m.job and a.claim_no = m.claim)",
     ),
     "attempt": (
         f"job_id, claim_no, outcome, runner, claimed_at is null, ended_at {NEW}, error ->> 'type'",
@@ -156,15 +162,18 @@ LOOKS = {
     "worker": ("id", "worker"),
     "segment": ("number, generation, sealed", "segment"),
     "open": ("last_value", "open_segment"),
-    "audit": ("verb, job_ids", "audit"),
+    "audit": ("verb, cardinality(job_ids)", "audit"),
 }
+# These answer with a number only, and what they passed over they find the next time.
+COUNTING = frozenset({"promote", "unblock", "expire", "reap", "crash", "retain"})
+SWEEPS = COUNTING | {"beat", "leave", "claim", "dispatch", "rotate"}
 
 ALL = "array(select id from proof.name where name !~ '^n' order by name)"
 VERBS = {
     "enqueue": "leasehold.enqueue(jsonb_build_array("
     "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K'), "
     "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L')))",
-    "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 2, 1) where job_id is not null",
+    "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 9, 9) where job_id is not null",
     "finish": "leasehold.finish(1, '{{1}}', array[proof.id('x1')], '{{1}}', '{{5}}', null, "
     "jsonb_build_array(jsonb_build_object('job', proof.id('x2'), 'claim', 1, 'outcome', 'retried')))",
     "finish_badly": "leasehold.finish(1, '{{1}}', '{{}}', '{{}}', '{{}}', null, jsonb_build_array("
@@ -200,19 +209,38 @@ class Outcome:
     answers: tuple[str, str]
     tables: str
 
-    def differs_from(self, other: "Outcome") -> list[str]:
-        said = [
-            f"{who} answers {mine}, not {its}"
-            for who, mine, its in zip("AB", self.answers, other.answers, strict=True)
-            if mine != its
-        ]
-        mine, its = json.loads(self.tables), json.loads(other.tables)
-        return said + [
-            f"{name} has {[r for r in mine[name] if r not in its[name]]}, "
-            f"not {[r for r in its[name] if r not in mine[name]]}"
-            for name in mine
-            if mine[name] != its[name]
-        ]
+    def parts(self, verbs: Sequence[str]) -> dict[str, frozenset[str]]:
+        """By job, with those that want its key or share its bundle; the rest of the house is one
+        part more. A verb moves each of its jobs at once or not at all, but passes over a job that
+        somebody else is just moving: what holds for a job alone need not hold for all of them."""
+        found: dict[str, set[str]] = {}
+        for who, verb, answer in zip("AB", verbs, self.answers, strict=True):
+            if answer.startswith("error"):
+                found.setdefault(HOUSE, set()).add(f"{who} {answer}")
+            elif verb not in COUNTING:
+                for row in json.loads(answer):
+                    found.setdefault(part_of(row), set()).add(f"{who} answers {row}")
+        for table, rows in json.loads(self.tables).items():
+            for row in rows:
+                found.setdefault(part_of(row), set()).add(f"{table} {row}")
+        return {part: frozenset(said) for part, said in found.items()}
+
+
+def strays(outcome: Outcome, serial: Sequence[Outcome], verbs: Sequence[str]) -> list[str]:
+    """The parts that look as after neither order."""
+    mine, others = outcome.parts(verbs), [one.parts(verbs) for one in serial]
+    nothing: frozenset[str] = frozenset()
+    found = []
+    for part in sorted({part for one in (mine, *others) for part in one}):
+        here, there = mine.get(part, nothing), [one.get(part, nothing) for one in others]
+        if here not in there:
+            near = min(there, key=lambda other: len(here ^ other))
+            found.append(f"{part}: {sorted(here - near)} instead of {sorted(near - here)}")
+    return found
+
+
+def part_of(row: Sequence[Any]) -> str:
+    return next((PARTS.get(cell, cell) for cell in row if cell in NAMES), HOUSE)
 
 
 @dataclass
@@ -312,7 +340,7 @@ class Explorer:
             session.execute("set statement_timeout = '20s'")
         self.a, self.b = (Session("AB"[n], n, sessions[n]) for n in range(2))
         self.driver.execute("select pg_advisory_lock(777, n) from generate_series(0, 3) n")
-        self.schedules = 0
+        self.schedules = self.late = 0
         self._gates: dict[str, list[str]] = {}
 
     def close(self) -> None:
@@ -411,8 +439,9 @@ class Explorer:
         answers = (self._named(self.a.answer), self._named(self.b.answer))
         for _ in range(again):
             for session, verb in zip((self.a, self.b), verbs, strict=True):
-                session.begin(verb, "")
-                self._alone(session)
+                if verb in SWEEPS:
+                    session.begin(verb, "")
+                    self._alone(session)
         row = self.driver.execute(self._look).fetchone()
         assert row is not None
         tables = {name: sorted(rows, key=repr) for name, rows in json.loads(self._named(row[0])).items()}
@@ -441,25 +470,30 @@ class Explorer:
 
     def wrong(self, verbs: Sequence[str]) -> list[str]:
         """The schedules of two verbs whose outcome no order of the two alone could have."""
-        serial = [
-            self.serial(self.a, self.b, verbs),
-            self.serial(self.b, self.a, verbs),
-        ]
+        serial = self._serials(verbs)
         found = []
         for schedule, outcome in self.explore(verbs):
-            faults = self._audit(self.driver) if outcome not in serial else []
-            if "40P01" in "".join(outcome.answers):
-                faults.append("a deadlock")
-            if outcome not in serial and not faults:
-                closest = min((outcome.differs_from(one) for one in serial), key=len)
-                if not self._comes_right(verbs, schedule):
-                    faults += closest
-            if faults:
-                found.append(f"{verbs[0]} {verbs[1]} {schedule}: {'; '.join(faults)}")
+            if outcome in serial:
+                continue
+            faults = self._audit(self.driver)
+            faults += [f"error {a}" for a in outcome.answers if a.startswith("error 40P01")]
+            faults += strays(outcome, serial, verbs)
+            if faults and SWEEPS & {*verbs} and self._comes_right(verbs, schedule):
+                self.late += 1
+            elif faults:
+                found.append(f"{','.join(verbs)}:{schedule} {'; '.join(faults)}")
         return found
 
+    def _serials(self, verbs: Sequence[str], again: int = 0) -> list[Outcome]:
+        orders = ((self.a, self.b), (self.b, self.a))
+        return [self.serial(one, two, verbs, again) for one, two in orders]
+
     def _comes_right(self, verbs: Sequence[str], schedule: str) -> bool:
-        return False
+        """A verb that passes over what somebody else holds comes back for it a moment later."""
+        _, _, outcome = self.run(verbs, schedule, again=2)
+        outcome = Outcome(("[]", "[]"), outcome.tables)
+        serial = [Outcome(("[]", "[]"), o.tables) for o in self._serials(verbs, again=2)]
+        return not (strays(outcome, serial, verbs) or self._audit(self.driver))
 
 
 def preemptions(schedule: str, could: Sequence[str]) -> int:

@@ -76,11 +76,8 @@ class ChildJob(Job):
             said["task"],
         )
         self.tenant, self.max_attempts, self.stop_because = said["tenant"], said["most"], None
-        self.interrupted, self._headers, self._deadline = (
-            said["interrupted"],
-            said["headers"],
-            said["deadline"],
-        )
+        self.interrupted, self._deadline = said["interrupted"], said["deadline"]
+        self._headers = msgspec.json.encode(said["headers"])
         self.percent, self.note, self.ended_by_itself, self.bundle = None, None, False, 0
 
     def progress(self, percent: float, note: str | None = None) -> None:

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 from leasehold.errors import DatabaseError, LeaseholdError
 from leasehold.store import connect, verbs
 from leasehold.store.drivers.psycopg import run_sync
+from leasehold.store.watchdog import watchdog
 
 log = logging.getLogger("leasehold.worker")
 
+SILENCE = 10.0  # seconds after which a server that does not answer is taken for gone
 STATEMENT = 4.0  # seconds a beat may take on the server
 MARGIN = 8.0  # seconds before the end of the lease at which a worker that was not answered counts it as over
 
@@ -58,7 +60,8 @@ class Heartbeat:
             try:
                 if connection is None or connection.closed:
                     connection = connect.connect_sync(self.dsn, timeout=STATEMENT)
-                self._beat(connection)
+                with watchdog.guard(connection, SILENCE):
+                    self._beat(connection)
             except (DatabaseError, connect.Error) as error:
                 log.warning("the heartbeat did not get through: %s", error)
                 connection = _dropped(connection)

@@ -21,6 +21,7 @@ from leasehold.fleet.runner_process import BLOCKED, RunnerProcess
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
 from leasehold.store.drivers.psycopg import run_sync
+from leasehold.store.watchdog import watchdog
 
 log = logging.getLogger("leasehold.worker")
 
@@ -297,4 +298,5 @@ class Supervisor:
     def _ask(self, call: Call[Any]) -> Any:
         if self._connection is None or self._connection.closed:
             self._connection = connect.connect_sync(self.plan.dsn, timeout=10)
-        return run_sync(self._connection, call)
+        with watchdog.guard(self._connection, 15.0):
+            return run_sync(self._connection, call)

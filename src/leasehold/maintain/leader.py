@@ -11,12 +11,14 @@ from leasehold.maintain.duties import DUTIES, Duty
 from leasehold.maintain.retire import retire
 from leasehold.store import connect, verbs
 from leasehold.store.drivers.psycopg import run_sync
+from leasehold.store.watchdog import watchdog
 
 log = logging.getLogger("leasehold.leader")
 
 TICK: Final = 2.0
 RETIRE: Final = 600.0
 STATEMENT: Final = 60.0
+SILENCE: Final = 10.0  # seconds after which a server that does not answer is taken for gone
 
 
 class Leader:
@@ -55,7 +57,8 @@ class Leader:
         while not self._stop.is_set():
             now = time.monotonic()
             if now >= tick:
-                before, self.term = self.term, run_sync(connection, verbs.lead(self.worker))
+                with watchdog.guard(connection, SILENCE):
+                    before, self.term = self.term, run_sync(connection, verbs.lead(self.worker))
                 if self.term is not None and self.term != before:
                     log.info("leading, term %d", self.term)
                 tick = now + TICK
@@ -72,7 +75,8 @@ class Leader:
 
     def _do(self, connection: connect.Connection, duty: Duty, pause: dict[str, float]) -> float:
         try:
-            answer = run_sync(connection, duty.call())
+            with watchdog.guard(connection, STATEMENT + 10):
+                answer = run_sync(connection, duty.call())
         except (LeaseholdError, connect.Error):
             if connection.closed:
                 raise

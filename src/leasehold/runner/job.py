@@ -4,17 +4,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import msgspec
 
 from leasehold.errors import LeaseLost, NoCurrentJob
+from leasehold.payloads.failure import clean
 from leasehold.store import drivers, reads, verbs
 
 if TYPE_CHECKING:
     from leasehold.runner.run import Runner
 
+_2000 = datetime(2000, 1, 1, tzinfo=UTC)  # where a claim's times count from
 current: ContextVar["Job"] = ContextVar("leasehold_job")
 
 
@@ -30,7 +33,7 @@ class Job:
     """One run of one job. `fence` names the run: hand it to outside systems as their idempotency key."""
 
     __slots__ = (
-        "_id", "_runner", "attempt", "bundle", "claim_no", "deadline", "ended_by_itself", "headers", "interrupted", "max_attempts",
+        "_id", "_runner", "_deadline", "_headers", "attempt", "bundle", "claim_no", "ended_by_itself", "interrupted", "max_attempts",
         "note", "percent", "queue", "result", "stop_because", "task", "tenant",
     )  # fmt: skip
 
@@ -48,7 +51,7 @@ class Job:
             *_rest,
         ) = row
         self.attempt = attempts + 1
-        self.deadline, self.max_attempts, self.tenant, self.headers = (
+        self._deadline, self.max_attempts, self.tenant, self._headers = (
             row[10],
             row[12],
             row[13],
@@ -66,6 +69,17 @@ class Job:
     @property
     def id(self) -> UUID:
         return UUID(bytes=self._id)
+
+    @property
+    def headers(self) -> dict[str, Any]:
+        """What the enqueuer sent along for programs: trace context and the like."""
+        said: dict[str, Any] = msgspec.json.decode(self._headers) if self._headers else {}
+        return said
+
+    @property
+    def deadline(self) -> datetime | None:
+        """Not ended by then, the job is not tried again."""
+        return None if self._deadline is None else _2000 + timedelta(microseconds=self._deadline)
 
     @property
     def fence(self) -> str:
@@ -86,7 +100,7 @@ class Job:
         """Costs no write: it rides with the next heartbeat."""
         self.percent, self.note = (
             min(max(float(percent), 0.0), 100.0),
-            note[:2000] if note else note,
+            clean(note[:2000]) if note else note,
         )
         self._runner.progressed[self._id] = self
 

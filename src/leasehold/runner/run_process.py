@@ -99,7 +99,8 @@ class Child:
     async def run(self, job: "Job", definition: Definition, payload: bytes) -> Any:
         self._send({
             "task": definition.name, "job": str(job.id), "claim_no": job.claim_no, "attempt": job.attempt, "queue": job.queue,
-            "tenant": job.tenant, "most": job.max_attempts, "payload": msgspec.Raw(bytes(payload)),
+            "tenant": job.tenant, "most": job.max_attempts, "payload": msgspec.Raw(bytes(payload)), "interrupted": job.interrupted,
+            "headers": job.headers, "deadline": job._deadline,  # noqa: SLF001
         })  # fmt: skip
         while True:
             try:

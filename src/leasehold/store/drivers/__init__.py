@@ -1,14 +1,21 @@
 """Each driver carries a `Call` on one library's connections. None of those libraries is imported before its user did."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from importlib import import_module
 from typing import Any, Final, Literal
 
 from leasehold.errors import ConnectionUnusable
 from leasehold.store.call import Call
+from leasehold.store.drivers import asyncpg, django, psycopg, sqlalchemy
 
 Kind = Literal["async", "sync"]
 
+# Modules of ours, named after the library whose connections they serve; they do not import it.
+_MODULES: Final[Mapping[str, Any]] = {
+    "asyncpg": asyncpg,
+    "django": django,
+    "psycopg": psycopg,
+    "sqlalchemy": sqlalchemy,
+}
 # What a connection has, and cursors, engines and pools of the same package have not.
 _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "psycopg": ("transaction",),
@@ -35,7 +42,7 @@ def kind_of(connection: Any) -> tuple[str, Kind]:
 async def carry(connection: Any, call: Call[Any]) -> Any:
     """Runs a call on a connection somebody handed over. A sync one blocks the loop for the statement: it is theirs."""
     package, kind = kind_of(connection)
-    module = import_module(f"leasehold.store.drivers.{package}")
+    module = _MODULES[package]
     if kind == "sync":
         return module.run_sync(connection, call)
     run: Callable[..., Awaitable[Any]] = module.run
@@ -47,4 +54,4 @@ def carry_sync(connection: Any, call: Call[Any]) -> Any:
     if kind == "async":
         msg = f"conn= got an async {package} connection in a call that does not await: use `await task.enqueue(...)`, or hand over a sync one"
         raise ConnectionUnusable(msg)
-    return import_module(f"leasehold.store.drivers.{package}").run_sync(connection, call)
+    return _MODULES[package].run_sync(connection, call)

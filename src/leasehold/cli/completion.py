@@ -1,0 +1,27 @@
+"""`leasehold completion SHELL`: prints the script; what reads it is the shell's business."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from leasehold.errors import SettingsError
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"] | None, Parameter(help="the shell you use now, if absent")] = None,  # noqa: E501
+    /,
+) -> int:
+    """Prints a completion script. For bash: source <(leasehold completion bash), in ~/.bashrc."""
+    from leasehold.cli.main import app  # noqa: PLC0415 - it is the one that imports us
+
+    name = shell or Path(os.environ.get("SHELL", "")).name
+    if name not in _SHELLS:
+        msg = f"completion takes one of {', '.join(_SHELLS)}"
+        raise SettingsError(msg)
+    sys.stdout.write(app.generate_completion(prog_name="leasehold", shell=name))
+    return 0
