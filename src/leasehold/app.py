@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
 
 from leasehold.define.options import Options
@@ -24,9 +24,9 @@ from leasehold.maintain.leader import Leader
 from leasehold.observe.board import Board
 from leasehold.payloads.codec import LIMIT, Codec
 from leasehold.payloads.kinds import Custom
-from leasehold.store.address import Address
 from leasehold.runner.run import Pace, Runner
 from leasehold.store import connect, drivers, reads, verbs
+from leasehold.store.address import Address
 from leasehold.store.call import Call
 from leasehold.store.copy import copy_jobs, copy_jobs_sync
 from leasehold.store.drivers.psycopg import run_sync
@@ -42,8 +42,9 @@ Arguments = Iterable[Mapping[str, Any]]
 class App:
     """Tasks, and the database their jobs live in.
 
-    `App()` takes DATABASE_URL, or in a terminal an embedded Postgres in `.leasehold/`; `App("postgresql://…")` that database;
-    `App(".data")` an embedded one in that folder. Opens on first use, closes with `async with app` or at exit.
+    `App()` takes DATABASE_URL, or in a terminal an embedded Postgres in `.leasehold/`;
+    `App("postgresql://…")` that database; `App(".data")` an embedded one in that folder.
+    Opens on first use, closes with `async with app` or at exit.
     """
 
     def __init__(
@@ -95,7 +96,10 @@ class App:
         exclusive: bool = False,
         **options: Any,
     ) -> Any:
-        """Makes a function a task. It stays callable; `.enqueue(...)` runs it elsewhere. Options: see `Options`."""
+        """Makes a function a task.
+
+        It stays callable; `.enqueue(...)` runs it elsewhere. Options: see `Options`.
+        """
         said = Options.checked(**options).over(self._defaults)
 
         def define(function: Callable[..., Any]) -> Task[Any, Any]:
@@ -111,7 +115,8 @@ class App:
             if known is not None and known.function.__module__ != function.__module__:
                 raise DefinitionError(
                     definition.name,
-                    f"is defined twice, in {known.function.__module__} and {function.__module__}: give one a name=",
+                    f"is defined twice, in {known.function.__module__} and "
+                    f"{function.__module__}: give one a name=",
                 )
             self.definitions[definition.name] = definition
             return Task(self, definition)
@@ -169,14 +174,14 @@ class App:
                 self._sync = None
             self.address.close()
 
-    async def __aenter__(self) -> "App":
+    async def __aenter__(self) -> Self:
         await self.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def __enter__(self) -> "App":
+    def __enter__(self) -> Self:
         self.open_sync()
         return self
 
@@ -214,7 +219,7 @@ class App:
 
     async def enqueue_row(self, row: accept.Row, conn: Any) -> Enqueued:
         if conn is not None:
-            [stored] = await drivers.carry(conn, verbs.enqueue(accept.document([row])))
+            stored: Enqueued = (await drivers.carry(conn, verbs.enqueue(accept.document([row]))))[0]
             return stored
         await self.open()
         return await self._coalescer.enqueue(row)
@@ -230,7 +235,10 @@ class App:
         return stored
 
     async def _send(self, rows: list[accept.Row]) -> list[Enqueued]:
-        """One transaction. Ids are made here, so that asking again after a lost answer stores nothing twice."""
+        """One transaction.
+
+        Ids are made here, so that asking again after a lost answer stores nothing twice.
+        """
         lane = self._enqueueing
         assert lane is not None  # noqa: S101 - open() made it
         if self._ids.stale:
@@ -335,9 +343,10 @@ class App:
 
     @asynccontextmanager
     async def worker(self, **pace: Any) -> AsyncIterator[Runner]:
-        """A worker inside this process, for tests and web apps: one runner, its heartbeat and the leader's duties in threads.
+        """A worker inside this process, for tests and web apps.
 
-        Takes queues, concurrency, threads, processes, poll, grace.
+        One runner, with its heartbeat and the leader's duties in threads. Takes queues,
+        concurrency, threads, processes, poll, grace.
         """
         await self.open()
         dsn = self.address.dsn
@@ -440,8 +449,11 @@ class Task(Generic[P, R]):
     def using(
         self, *, conn: Any = None, on_conflict: str | None = None, **options: Any
     ) -> "Task[P, R]":
-        """The same task with other options, for one or many calls: conn, key, delay, run_at, priority, queue, tenant, group, tags,
-        timeout, deadline, max_attempts, id, headers, hold. `on_conflict="raise"` raises KeyTaken where a live job has the key.
+        """The same task with other options, for one or many calls.
+
+        They are conn, key, delay, run_at, priority, queue, tenant, group, tags, timeout, deadline,
+        max_attempts, id, headers, hold. `on_conflict="raise"` raises KeyTaken where a live job has
+        the key.
         """
         said = Options.checked(**options).over(self._options)
         return Task(
@@ -466,7 +478,10 @@ class Task(Generic[P, R]):
         *,
         progress: Callable[[int], None] = lambda _: None,
     ) -> list[Handle[R]]:
-        """A job for each mapping of arguments, by COPY. All are checked first: a bad one refuses the call before anything is written."""
+        """A job for each mapping of arguments, by COPY.
+
+        All are checked first: a bad one refuses the call before anything is written.
+        """
         stored = await self.app.enqueue_bulk(
             self.definition, self._options, arguments, self._conn, progress
         )

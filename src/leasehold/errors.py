@@ -16,7 +16,7 @@ LeaseholdError
 │  ├─ SchemaOlder           `leasehold migrate` brings it up
 │  └─ SchemaNewer           this release is too old for it
 ├─ EnqueueRefused           nothing was enqueued; the message says why
-│  ├─ ConnectionUnusable    the connection handed over is closed, read-only or in a failed transaction
+│  ├─ ConnectionUnusable    the one handed over is closed, read-only or in a failed transaction
 │  └─ KeyTaken              a live job has the key, and you asked to be told
 ├─ JobError                 about one job
 │  ├─ NotFound              there is no such job, or it is not yours
@@ -194,7 +194,8 @@ class SchemaOlder(SchemaError):
     def __init__(self, missing: list[str]) -> None:
         self.missing = missing
         super().__init__(
-            f"the schema lacks {', '.join(missing)}: run `leasehold migrate` before this release works on it"
+            f"the schema lacks {', '.join(missing)}: run `leasehold migrate` before this release "
+            "works on it"
         )
 
 
@@ -223,7 +224,8 @@ class KeyTaken(EnqueueRefused):
     def __init__(self, key: str, job: object) -> None:
         self.key, self.job = key, job
         super().__init__(
-            f"key {key!r} belongs to the live job {job}: wait for its end, or leave on_conflict out to get its handle"
+            f"key {key!r} belongs to the live job {job}: wait for its end, or leave on_conflict "
+            "out to get its handle"
         )
 
 
@@ -243,7 +245,10 @@ class NotFound(JobError):
 
 
 class JobFailed(JobError):
-    """The job failed for good. The error is what was stored of it, never a class looked up by name."""
+    """The job failed for good.
+
+    The error is what was stored of it, never a class looked up by name.
+    """
 
     def __init__(self, job: object, type_name: str, message: str) -> None:
         self.type_name, self.message = type_name, message
@@ -279,8 +284,8 @@ class LeaseLost(JobError):
     """Somebody else has the job by now; the message says who, where the database told."""
 
     def __init__(self, job: object, told: str = "") -> None:
-        problem = "is not held by this run any more"
-        super().__init__(job, f"{problem} ({told}): let this error through" if told else f"{problem}: another run does its work, let this error through")
+        why = f" ({told}):" if told else ": another run does its work,"
+        super().__init__(job, f"is not held by this run any more{why} let this error through")
 
 
 class NoCurrentJob(LeaseholdError):

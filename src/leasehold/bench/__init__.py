@@ -1,1 +1,4 @@
-"""What a machine gives: the same measurements everywhere, in rates, in counts and in CPU time, on a database of their own."""
+"""What a machine gives: the same measurements everywhere, on a database of their own.
+
+In rates, in counts and in CPU time.
+"""

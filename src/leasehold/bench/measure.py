@@ -12,6 +12,7 @@ from leasehold.store import connect, probe, verbs
 from leasehold.store.drivers.psycopg import run_sync
 
 QUEUE = "default"
+TIMES = "×"  # noqa: RUF001 - the sign is meant
 
 
 def bulk(scene: Scene, jobs: int) -> list[Measured]:
@@ -64,7 +65,7 @@ def single(scene: Scene, jobs: int) -> list[Measured]:
     return [
         Measured("single enqueue, one caller", alone, "jobs/s"),
         Measured("single enqueue, 64 callers", together, "jobs/s"),
-        Measured("64 callers ÷ one caller", together / alone, "×", floor=10),
+        Measured("64 callers ÷ one caller", together / alone, TIMES, floor=10),
     ]
 
 
@@ -74,7 +75,7 @@ async def _several(jobs: int) -> None:
 
 
 def pick_up(scene: Scene, jobs: int) -> list[Measured]:
-    """From the return of a commit to the first line of the function, in a worker that had nothing to do."""
+    """From the return of a commit to the function's first line, in a worker with nothing to do."""
     scene.clear()
     with scene.workers(1):
         delays = asyncio.run(_lone(scene, jobs))
@@ -87,10 +88,11 @@ def pick_up(scene: Scene, jobs: int) -> list[Measured]:
 
 async def _lone(scene: Scene, jobs: int) -> list[float]:
     delays: list[float] = []
+    job = '[{"task": "began", "queue": "pick-up"}]'
     async with app:
         await (await began.enqueue()).result(timeout=30)
         for _ in range(jobs):
-            [stored] = run_sync(scene.connection, verbs.enqueue('[{"task": "began", "queue": "pick-up"}]'))
+            [stored] = run_sync(scene.connection, verbs.enqueue(job))
             committed = time.monotonic_ns()
             run_sync(scene.connection, verbs.wake(["pick-up"]))
             start = await app.job(stored.id).result(timeout=30)
@@ -100,8 +102,8 @@ async def _lone(scene: Scene, jobs: int) -> list[float]:
 
 
 async def _until_asleep(scene: Scene) -> None:
-    """Until the runner waits again: a pick-up from a runner that was about to look would flatter."""
-    while not probe.sleeping(scene.connection, "pick-up"):
+    """Until the runner waits again: one that was about to look would flatter the pick-up."""
+    while not probe.sleeping(scene.connection, "pick-up"):  # noqa: ASYNC110 - the server knows
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.002)
 
@@ -145,10 +147,10 @@ def churn(scene: Scene, seconds: float, told: Callable[[str], None]) -> list[Mea
     with scene.workers(1):
         asyncio.run(produce())
     rates = rates[1:] if len(rates) > 4 else rates  # noqa: PLR2004 - the first holds the worker's start
-    first, last = rates[:2], rates[-2:]
+    first, last = statistics.mean(rates[:2]), statistics.mean(rates[-2:])
     return [
-        Measured("churn, first tenth of a minute", statistics.mean(first), "jobs/s"),
-        Measured("churn, last tenth", statistics.mean(last), "jobs/s"),
-        Measured("churn, last ÷ first", statistics.mean(last) / max(statistics.mean(first), 1), "×", floor=0.8),
+        Measured("churn, first tenth of a minute", first, "jobs/s"),
+        Measured("churn, last tenth", last, "jobs/s"),
+        Measured("churn, last ÷ first", last / max(first, 1), TIMES, floor=0.8),
     ]
 

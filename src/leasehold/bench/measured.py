@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One line of the answer. `floor` is what two cores should reach; None where the figure is only told."""
+    """One line of the answer.
+
+    `floor` and `ceiling` are what two cores should keep to; None where the figure is only told.
+    """
 
     name: str
     value: float
@@ -15,4 +18,6 @@ class Measured:
 
     @property
     def good(self) -> bool:
-        return (self.floor is None or self.value >= self.floor) and (self.ceiling is None or self.value <= self.ceiling)
+        high_enough = self.floor is None or self.value >= self.floor
+        low_enough = self.ceiling is None or self.value <= self.ceiling
+        return high_enough and low_enough

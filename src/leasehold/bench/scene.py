@@ -1,4 +1,4 @@
-"""Where a benchmark plays: one database, workers as users start them, and what the server counted meanwhile."""
+"""Where a benchmark plays: one database, workers as users start them, what the server counted."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ class Scene:
     @contextmanager
     def workers(self, runners: int) -> Iterator[subprocess.Popen[bytes]]:
         """A supervisor with its runners, as `leasehold worker` starts it."""
-        worker = subprocess.Popen(
+        worker = subprocess.Popen(  # noqa: S603 - this Python, a module of ours, a number
             [sys.executable, "-m", "leasehold.bench.work", str(runners)],
             env={**os.environ, "LEASEHOLD_BENCH_DATABASE": self.dsn},
             stdin=subprocess.DEVNULL,
@@ -67,7 +67,8 @@ class Scene:
         ends = time.monotonic() + PATIENCE
         while probe.ended(self.connection) < done:
             if time.monotonic() > ends:
-                msg = f"{what}: only {probe.ended(self.connection)} of {done} jobs had ended after {PATIENCE:g} s"
+                had = probe.ended(self.connection)
+                msg = f"{what}: only {had} of {done} jobs had ended after {PATIENCE:g} s"
                 raise BenchFailed(msg)
             time.sleep(0.05)
 
@@ -75,11 +76,13 @@ class Scene:
     def counted(self) -> Iterator[list[Spent]]:
         """The list holds one entry after the block."""
         spent: list[Spent] = []
-        before, cpu, start = probe.counters(self.connection), probe.server_cpu(self.connection), time.perf_counter()
+        before, cpu = probe.counters(self.connection), probe.server_cpu(self.connection)
+        start = time.perf_counter()
         yield spent
         seconds = time.perf_counter() - start
         after = probe.counters(self.connection)
-        spent.append(Spent(seconds, after.wal - before.wal, after.commits - before.commits, probe.server_cpu(self.connection) - cpu))
+        wal, commits = after.wal - before.wal, after.commits - before.commits
+        spent.append(Spent(seconds, wal, commits, probe.server_cpu(self.connection) - cpu))
 
     def ask(self, call: object) -> object:
         return run_sync(self.connection, call)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A worker for benchmarks: `python -m leasehold.bench.work RUNNERS`, against LEASEHOLD_BENCH_DATABASE."""
+"""A worker for benchmarks, on LEASEHOLD_BENCH_DATABASE: `python -m leasehold.bench.work RUNNERS`."""
 
 import logging
 import os
@@ -11,7 +11,13 @@ from leasehold.maintain.leader import Leader
 def main() -> int:
     logging.basicConfig(level=logging.ERROR)
     dsn = os.environ["LEASEHOLD_BENCH_DATABASE"]
-    plan = Plan(dsn=dsn, target="leasehold.bench.tasks:app", version="bench", runners=int(sys.argv[1]), pace={})
+    plan = Plan(
+        dsn=dsn,
+        target="leasehold.bench.tasks:app",
+        version="bench",
+        runners=int(sys.argv[1]),
+        pace={},
+    )
     return Supervisor(plan, lambda number: [Leader(dsn, number)]).run()
 
 

@@ -1,9 +1,13 @@
 """`leasehold bench`: what this machine gives, in figures that can be compared."""
 
 import json
+import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,36 +20,43 @@ def bench(
     *,
     jobs: Annotated[int, Parameter(help="jobs in each drain")] = 200_000,
     churn: Annotated[float, Parameter(help="seconds of churn at full speed")] = 60.0,
-    quick: Annotated[bool, Parameter(help="a tenth of everything: for a look, not for a claim")] = False,
+    quick: Annotated[
+        bool, Parameter(help="a tenth of everything: for a look, not for a claim")
+    ] = False,
     database: Annotated[
-        str | None, Parameter(help="an EMPTY database to use, which is cleared; a private embedded one when left out")
+        str | None,
+        Parameter(
+            help="an EMPTY database to use, which is cleared; a private embedded one when left out"
+        ),
     ] = None,
     as_json: Annotated[bool, Parameter(name="--json", help="one JSON document")] = False,
 ) -> int:
     """Measures enqueue, drain, pick-up, churn and what a job costs, on a database of its own."""
-    import os  # noqa: PLC0415
-
     if quick:
         jobs, churn = max(jobs // 10, 10_000), churn / 10
-    folder = None
-    if database is None:
-        from leasehold.store.embedded import Server  # noqa: PLC0415
-
-        folder = Path(tempfile.mkdtemp(prefix="leasehold-bench-"))
-        server = Server(folder)
-        database = server.start()
-    os.environ["LEASEHOLD_BENCH_DATABASE"] = database
-    try:
-        lines = _measure(database, jobs, churn, quiet=as_json)
-    finally:
-        if folder is not None:
-            server.leave()
-            shutil.rmtree(server.place.folder, ignore_errors=True)
-            shutil.rmtree(folder, ignore_errors=True)
+    with _private() if database is None else nullcontext(database) as dsn:
+        os.environ["LEASEHOLD_BENCH_DATABASE"] = dsn
+        lines = _measure(dsn, jobs, churn, quiet=as_json)
     if as_json:
-        json.dump([{"name": m.name, "value": m.value, "unit": m.unit, "floor": m.floor, "ceiling": m.ceiling} for m in lines], sys.stdout)
+        json.dump([asdict(line) for line in lines], sys.stdout)
         print()  # noqa: T201
     return 0 if all(m.good for m in lines) else 1
+
+
+@contextmanager
+def _private() -> Iterator[str]:
+    """An embedded database that is gone afterwards."""
+    from leasehold.store.embedded import Server  # noqa: PLC0415
+
+    folder = Path(tempfile.mkdtemp(prefix="leasehold-bench-"))
+    server = Server(folder)
+    dsn = server.start()
+    try:
+        yield dsn
+    finally:
+        server.leave()
+        shutil.rmtree(server.place.folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _measure(database: str, jobs: int, churn: float, *, quiet: bool) -> list[Measured]:
@@ -59,7 +70,7 @@ def _measure(database: str, jobs: int, churn: float, *, quiet: bool) -> list[Mea
 
     scene = Scene(database)
     found: list[Measured] = []
-    for part in (
+    parts: tuple[Callable[[], list[Measured]], ...] = (
         lambda: measure.bulk(scene, jobs),
         lambda: measure.drain(scene, jobs, 1, floor=60_000),
         lambda: measure.drain(scene, jobs, 2),
@@ -67,7 +78,8 @@ def _measure(database: str, jobs: int, churn: float, *, quiet: bool) -> list[Mea
         lambda: measure.pick_up(scene, max(jobs // 400, 100)),
         lambda: measure.costs(scene),
         lambda: measure.churn(scene, churn, told),
-    ):
+    )
+    for part in parts:
         for line in part():
             found.append(line)
             told(_shown(line))
@@ -81,6 +93,10 @@ def _measure(database: str, jobs: int, churn: float, *, quiet: bool) -> list[Mea
 
 def _shown(line: Measured) -> str:
     number = f"{line.value:,.0f}" if line.value >= 100 else f"{line.value:.3g}"  # noqa: PLR2004 - digits that tell something
-    bound = f"   at least {line.floor:,g}" if line.floor is not None else f"   at most {line.ceiling:,g}" if line.ceiling is not None else ""
+    bound = ""
+    if line.floor is not None:
+        bound = f"   at least {line.floor:,g}"
+    elif line.ceiling is not None:
+        bound = f"   at most {line.ceiling:,g}"
     mark = "" if line.good else "   MISSED"
     return f"{line.name:<38}{number:>12} {line.unit:<7}{bound}{mark}"

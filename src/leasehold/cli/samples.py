@@ -115,8 +115,8 @@ def _how(told: Timeline) -> str:
         message = str(last.error.get("message", "")).partition("\n")[0]
         kind = "" if told.state == "cancelled" else f"{last.error.get('type')}: "
         return f"{kind}{message}{times}"
-    took = f"{last.run_ms} ms" if last is not None and last.run_ms is not None else ""
-    return f"{took}{times}"
+    took = last.run_ms if last is not None else None
+    return f"{'' if took is None else f'{took} ms' if took else 'in under 1 ms'}{times}"
 
 
 def line(state: str, told: Timeline, said: str) -> None:

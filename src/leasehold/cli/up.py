@@ -2,7 +2,9 @@
 
 import logging
 import os
+import sys
 import time
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
@@ -46,7 +48,14 @@ def up(
     address.open()
     try:
         _greet(address, database, time.monotonic() - began)
-        beside = [Samples(address.dsn, target, _next)] if sample else []
+        where = f" --database {database}" if database else ""
+        named = not address.embedded and not database
+        same = "with the same DATABASE_URL" if named else "in this folder"
+
+        def after(states: dict[str, UUID]) -> None:
+            _next(states, where, same)
+
+        beside = [Samples(address.dsn, target, after)] if sample else []
         return supervise(
             address.dsn, target, queues=queue, runners=runners, concurrency=concurrency, grace=grace,
             reload=reload, announce=_announce, beside=beside,
@@ -70,7 +79,7 @@ def _announce(text: str) -> None:
     screen.say(text, "dim")
 
 
-def _next(states: dict[str, UUID]) -> None:
+def _next(states: dict[str, UUID], where: str, same: str) -> None:
     """What to try, to be copied."""
     lines = [("what waits, who works, how fast", "leasehold status"), ("the newest jobs", "leasehold jobs")]
     if job := states.get("failed"):
@@ -86,8 +95,19 @@ def _next(states: dict[str, UUID]) -> None:
         ]
     lines.append(("is all well here?", "leasehold doctor"))
     screen.say()
-    screen.say("Try next, in another terminal in this folder:", "bold")
-    width = max(len(command) for _, command in lines)
-    for says, command in lines:
+    screen.say(f"Try next, in another terminal {same}:", "bold")
+    program = _program()
+    typed = [(says, f"{command.replace('leasehold', program, 1)}{where}") for says, command in lines]
+    width = max(len(command) for _, command in typed)
+    for says, command in typed:
         screen.words(f"  {command.ljust(width)}  ", (f"# {says}", "dim"))
     screen.say("Ctrl-C here stops everything.")
+
+
+def _program() -> str:
+    """How this very program is called where no environment is activated."""
+    own = Path(sys.executable).with_name("leasehold")
+    if os.environ.get("VIRTUAL_ENV") or not own.exists() or sys.prefix == sys.base_prefix:
+        return "leasehold"
+    here = Path.cwd()
+    return str(own.relative_to(here)) if own.is_relative_to(here) else str(own)

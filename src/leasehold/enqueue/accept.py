@@ -26,14 +26,17 @@ def columns(definition: Definition, options: Options) -> Row:
     """All but the payload."""
     made: Row = {"task": definition.name}
     for column, value in (
-        ("queue", options.queue), ("priority", options.priority), ("delay", options.delay), ("run_at", options.run_at),
-        ("deadline", options.deadline), ("deadline_in", options.deadline_in), ("timeout", options.timeout),
-        ("max_attempts", options.max_attempts), ("key", options.key), ("tenant", options.tenant), ("group", options.group),
-        ("tags", options.tags), ("name", options.id), ("headers", options.headers), ("hold", options.hold),
+        ("queue", options.queue), ("priority", options.priority), ("delay", options.delay),
+        ("run_at", options.run_at), ("deadline", options.deadline),
+        ("deadline_in", options.deadline_in), ("timeout", options.timeout),
+        ("max_attempts", options.max_attempts), ("key", options.key), ("tenant", options.tenant),
+        ("group", options.group), ("tags", options.tags), ("name", options.id),
+        ("headers", options.headers), ("hold", options.hold),
     ):  # fmt: skip
         if value is not None:
             made[column] = value
-    # What the task's own definition says about timeouts and attempts is asked of the code that runs it, not frozen here.
+    # What the definition says about timeouts and attempts is not frozen here: the code that runs
+    # the job is asked for it.
     return made
 
 

@@ -19,7 +19,7 @@ SHOWN: Final = 20
 
 
 class BadRows(EnqueueRefused):
-    """Some of many rows cannot be enqueued: the first twenty are named by index. Nothing was enqueued."""
+    """Some of many rows cannot be enqueued, so none was; the first twenty are named by index."""
 
     def __init__(self, problems: list[tuple[int, str]], total: int) -> None:
         self.problems, self.total = problems, total
@@ -40,11 +40,8 @@ class Bulk:
         arguments: Iterable[Mapping[str, Any]],
         ids: Ids,
     ) -> None:
-        self._encode, self._arguments, self._make_ids = (
-            definition.codec.encode,
-            iter(arguments),
-            ids.make,
-        )
+        self._encode, self._make_ids = definition.codec.encode, ids.make
+        self._arguments = iter(arguments)
         self.template = accept.columns(definition, options)
         self.ids: list[UUID] = []
         self.queue = accept.queue_of(self.template)
@@ -57,7 +54,10 @@ class Bulk:
         return Columns.of(self.template, now)
 
     def steps(self) -> Iterator[tuple[list[UUID], list[bytes]]]:
-        """Ids and payloads, a thousand at a time. After the first bad one the rest is only looked at, and at the end it raises."""
+        """Ids and payloads, a thousand at a time.
+
+        After the first bad one the rest is only looked at, and at the end it raises.
+        """
         while True:
             payloads = self._next()
             if payloads is None:
@@ -86,7 +86,8 @@ class Bulk:
         """The same as JSON, for connections that cannot COPY."""
         for made, payloads in list(self.steps()):
             yield accept.document([
-                {"id": job, **self.template, "payload": msgspec.Raw(payload)} for job, payload in zip(made, payloads, strict=True)
+                {"id": job, **self.template, "payload": msgspec.Raw(payload)}
+                for job, payload in zip(made, payloads, strict=True)
             ])  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""Many callers, one commit: what is asked while a statement is under way goes together in the next. A lone caller waits for nobody."""
+"""Many callers, one commit: what is asked during one statement goes together in the next.
+
+A lone caller waits for nobody.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,7 @@
-"""Waits for the ends of jobs that run anywhere: told by Postgres when they end, asked again now and then in case nobody told."""
+"""Waits for the ends of jobs that run anywhere.
+
+Postgres tells when they end; it is asked again now and then, in case a word got lost.
+"""
 
 import asyncio
 import secrets

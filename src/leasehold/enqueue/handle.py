@@ -20,7 +20,11 @@ LIVE = frozenset({"ready", "scheduled", "waiting", "dispatched", "assigned", "ru
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a job stands. `state` is one of waiting, scheduled, ready, dispatched, assigned, running, succeeded, failed, cancelled, expired."""
+    """How a job stands.
+
+    `state` is waiting, scheduled, ready, dispatched, assigned or running while it lives; succeeded,
+    failed, cancelled or expired after its end.
+    """
 
     id: UUID
     state: str
@@ -76,7 +80,10 @@ class Handle(Generic[R]):
         return await self.status()
 
     async def result(self, timeout: float | None = None) -> R:
-        """What its function returned. Raises JobFailed, JobCancelled or JobExpired where it did not, NotEnded where it has not yet."""
+        """What its function returned.
+
+        Raises JobFailed, JobCancelled or JobExpired where it did not, NotEnded where it has not yet.
+        """
         if not await self._office.ended(self.id, timeout):
             raise NotEnded(self.id, timeout or 0.0)
         return self._result(await self._office.ask(reads.standing([self.id])))
@@ -93,7 +100,7 @@ class Handle(Generic[R]):
             time.sleep(look)
 
     async def cancel(self, reason: str | None = None) -> str:
-        """Answers cancelled; requested where it runs and is told to stop; ended where it was too late."""
+        """Answers cancelled; requested, where it runs and is told to stop; ended, where too late."""
         return self._verdict(await self._office.ask(verbs.cancel([self.id], "app", reason)))
 
     def cancel_sync(self, reason: str | None = None) -> str:

@@ -1,4 +1,7 @@
-"""Job ids made on this side, from database time: an enqueue whose answer was lost is sent again with the same id, and stored once."""
+"""Job ids made on this side, from database time.
+
+An enqueue whose answer was lost is sent again with the same id, and stored once.
+"""
 
 import os
 import struct
@@ -12,7 +15,10 @@ STALE = 60.0  # seconds after which the distance to the database's clock is meas
 
 
 class Ids:
-    """UUIDv7 in rising order: 48 bits of milliseconds, 12 bits of their fraction, eight bits of shard, the rest random."""
+    """UUIDv7 in rising order.
+
+    48 bits of milliseconds, 12 bits of their fraction, eight bits of shard, the rest random.
+    """
 
     def __init__(self) -> None:
         self._offset = 0

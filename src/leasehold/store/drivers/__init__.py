@@ -5,17 +5,9 @@ from typing import Any, Final, Literal
 
 from leasehold.errors import ConnectionUnusable
 from leasehold.store.call import Call
-from leasehold.store.drivers import asyncpg, django, psycopg, sqlalchemy
 
 Kind = Literal["async", "sync"]
 
-# Modules of ours, named after the library whose connections they serve; they do not import it.
-_MODULES: Final[Mapping[str, Any]] = {
-    "asyncpg": asyncpg,
-    "django": django,
-    "psycopg": psycopg,
-    "sqlalchemy": sqlalchemy,
-}
 # What a connection has, and cursors, engines and pools of the same package have not.
 _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "psycopg": ("transaction",),
@@ -42,7 +34,7 @@ def kind_of(connection: Any) -> tuple[str, Kind]:
 async def carry(connection: Any, call: Call[Any]) -> Any:
     """Runs a call on a connection somebody handed over. A sync one blocks the loop for the statement: it is theirs."""
     package, kind = kind_of(connection)
-    module = _MODULES[package]
+    module = _driver(package)
     if kind == "sync":
         return module.run_sync(connection, call)
     run: Callable[..., Awaitable[Any]] = module.run
@@ -54,4 +46,25 @@ def carry_sync(connection: Any, call: Call[Any]) -> Any:
     if kind == "async":
         msg = f"conn= got an async {package} connection in a call that does not await: use `await task.enqueue(...)`, or hand over a sync one"
         raise ConnectionUnusable(msg)
-    return _MODULES[package].run_sync(connection, call)
+    return _driver(package).run_sync(connection, call)
+
+
+def _driver(package: str) -> Any:
+    """Imported when first needed: the library it serves is loaded by then, by whose connection it is."""
+    match package:
+        case "psycopg":
+            from leasehold.store.drivers import psycopg  # noqa: PLC0415
+
+            return psycopg
+        case "asyncpg":
+            from leasehold.store.drivers import asyncpg  # noqa: PLC0415
+
+            return asyncpg
+        case "sqlalchemy":
+            from leasehold.store.drivers import sqlalchemy  # noqa: PLC0415
+
+            return sqlalchemy
+        case _:
+            from leasehold.store.drivers import django  # noqa: PLC0415
+
+            return django
