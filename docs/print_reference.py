@@ -238,14 +238,13 @@ def duties() -> Iterator[str]:
 
 def commands() -> Iterator[str]:
     for name in COMMANDS:
-        command = app[name]
-        found = [a for a in command.assemble_argument_collection() if a.parameter.show is not False]
+        found = list(app[name].assemble_argument_collection())
         places = [a.names[0] for a in found if not a.names[0].startswith("-")]
         yield f"### {name}"
         yield ""
         yield f"`{' '.join(['leasehold', name, *places])}`"
         yield ""
-        yield str(command.help).strip()
+        yield first_line(getattr(importlib.import_module(f"leasehold.cli.{name}"), name))
         yield ""
         named = [a for a in found if a.names[0].startswith("-") or a.parameter.help]
         if named:

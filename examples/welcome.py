@@ -4,6 +4,7 @@ Each task shows one way a job can go; `sample` enqueues one of each.
 """
 
 import asyncio
+from typing import Any
 
 from leasehold import App, Cancel, Handle, Retry, current_job
 
@@ -47,7 +48,7 @@ async def goodbye(user_id: int) -> None:
     raise Cancel(f"user {user_id} has come back")
 
 
-async def sample() -> list[Handle[object]]:
+async def sample() -> list[Handle[Any]]:
     """What `leasehold up` enqueues when it starts."""
     return [
         await welcome.enqueue(user_id=1),

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -33,6 +34,7 @@ from leasehold.store.drivers.psycopg import run_sync
 from leasehold.store.lane import Lane
 from leasehold.store.verbs import Enqueued
 
+log = logging.getLogger("leasehold.enqueue")
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -145,6 +147,8 @@ class App:
         if self._loop is loop:
             return
         dsn = await asyncio.to_thread(self.open_sync)
+        if self._loop is loop:
+            return  # somebody else was quicker
         # What belonged to another loop ended with it.
         self._loop, self._coalescer = loop, Coalescer(self._send)
         self._enqueueing, self._asking = Lane(dsn), Lane(dsn)
@@ -225,14 +229,26 @@ class App:
         return await self._coalescer.enqueue(row)
 
     def enqueue_row_sync(self, row: accept.Row, conn: Any) -> Enqueued:
-        call = verbs.enqueue(accept.document([row]))
         if conn is not None:
-            stored: Enqueued = drivers.carry_sync(conn, call)[0]
+            stored: Enqueued = drivers.carry_sync(conn, verbs.enqueue(accept.document([row])))[0]
             return stored
-        [stored] = self.ask_sync(call)
-        if accept.runs_at_once(row):
-            self.ask_sync(verbs.wake([accept.queue_of(row)]))
-        return stored
+        with self._sync_turn:
+            try:
+                [stored] = self.ask_sync(verbs.enqueue(self._named_sync(row)))
+            except Unreachable:
+                [stored] = self.ask_sync(verbs.enqueue(self._named_sync(row)))
+            if accept.runs_at_once(row):
+                with _unharmed():
+                    self.ask_sync(verbs.wake([accept.queue_of(row)]))
+            return stored
+
+    def _named_sync(self, row: accept.Row) -> str:
+        """With an id, so that asking again after a lost answer stores nothing twice."""
+        if "id" not in row:
+            if self._ids.stale:
+                self._ids.measured(self.ask_sync(reads.clock_now()))
+            [row["id"]] = self._ids.make(1)
+        return accept.document([row])
 
     async def _send(self, rows: list[accept.Row]) -> list[Enqueued]:
         """One transaction.
@@ -242,16 +258,14 @@ class App:
         lane = self._enqueueing
         assert lane is not None  # noqa: S101 - open() made it
         if self._ids.stale:
-            self._ids.measured(await lane.ask(reads.clock_now()))
+            self._ids.measured(await lane.ask_twice(reads.clock_now()))
         document = accept.document(
             [{"id": made, **row} for made, row in zip(self._ids.make(len(rows)), rows, strict=True)]
         )
-        try:
-            stored = await lane.ask(verbs.enqueue(document))
-        except Unreachable:
-            stored = await lane.ask(verbs.enqueue(document))
+        stored = await lane.ask_twice(verbs.enqueue(document))
         if queues := sorted({accept.queue_of(row) for row in rows if accept.runs_at_once(row)}):
-            await lane.ask(verbs.wake(queues, len(rows)))
+            with _unharmed():
+                await lane.ask(verbs.wake(queues, len(rows)))
         return stored
 
     async def enqueue_bulk(
@@ -268,12 +282,13 @@ class App:
             lane = self._enqueueing
             assert lane is not None  # noqa: S101 - open() made it
             if self._ids.stale:
-                self._ids.measured(await lane.ask(reads.clock_now()))
+                self._ids.measured(await lane.ask_twice(reads.clock_now()))
             asked = Bulk(definition, options, arguments, self._ids)
             async with lane.transaction() as connection:
                 stored = await self._copied(connection, asked, progress)
             if asked.wakes and stored:
-                await lane.ask(verbs.wake([asked.queue], len(stored)))
+                with _unharmed():
+                    await lane.ask(verbs.wake([asked.queue], len(stored)))
             return stored
         self._ids.measured(await drivers.carry(conn, reads.clock_now()))
         asked = Bulk(definition, options, arguments, self._ids)
@@ -328,7 +343,8 @@ class App:
                     stored += drivers.carry_sync(connection, verbs.enqueue(document))
                     progress(len(stored))
             if conn is None and asked.wakes and stored:
-                run_sync(connection, verbs.wake([asked.queue], len(stored)))
+                with _unharmed():
+                    run_sync(connection, verbs.wake([asked.queue], len(stored)))
             return stored
 
     def _copied_sync(self, connection: Any, asked: Bulk, progress: Progress) -> list[Enqueued]:
@@ -399,6 +415,18 @@ class App:
             with connect.connect_sync(dsn) as connection:
                 run_sync(connection, verbs.beat(worker, [], runner.report()["tally"]))
                 run_sync(connection, verbs.leave(worker))
+
+
+@contextmanager
+def _unharmed() -> Iterator[None]:
+    """The jobs are stored: whoever heard that waking failed would enqueue them again.
+
+    A poll finds them.
+    """
+    try:
+        yield
+    except (LeaseholdError, connect.Error) as error:
+        log.warning("runners could not be woken, they look by themselves: %s", error)
 
 
 class _Inside:

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+
 from leasehold import App, Fail, Retry, Snooze, current_job
 
 app = App()
@@ -102,3 +104,11 @@ def hangs_and_will_not_stop(sign: str) -> None:
 @app.task(run="process")
 def too_big() -> str:
     return "x" * 2_000_000
+
+
+@app.task(run="process")
+def charges(dsn: str) -> str:
+    with psycopg.connect(dsn) as conn:
+        with current_job().finishing_sync(conn, result="charged"):
+            conn.execute("insert into receipt select 1")
+        return "unheard"

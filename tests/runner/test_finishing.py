@@ -116,3 +116,12 @@ async def test_a_job_in_a_thread_finishes_with_its_writes_too(app, house, leaseh
         assert await handle.result(timeout=10) == "charged"
     assert house.value("select count(*) from receipt") == 1
     assert house.history(handle.id) == ["succeeded"]
+
+
+async def test_a_job_in_a_process_finishes_with_its_writes_too(errands, house, leasehold_dsn):
+    house.do("create table receipt (n int)")
+    async with errands.app.worker(poll=0.05):
+        handle = await errands.charges.enqueue(leasehold_dsn)
+        assert await handle.result(timeout=20) == "charged"
+    assert house.value("select count(*) from receipt") == 1
+    assert house.history(handle.id) == ["succeeded"]

@@ -39,7 +39,7 @@ async def test_a_result_is_told_across_apps_and_not_polled_for(app, elsewhere, e
         async with asyncio.timeout(1.5):
             assert await waiting == 7
     stop()
-    assert len(watched) == 1
+    assert len(watched) == 1, "one look when the wait began, and none after"
 
 
 async def test_many_waiters_are_told_and_none_waits_for_another(app, elsewhere, echo, house):

@@ -70,7 +70,7 @@ class Scene:
                 had = probe.ended(self.connection)
                 msg = f"{what}: only {had} of {done} jobs had ended after {PATIENCE:g} s"
                 raise BenchFailed(msg)
-            time.sleep(0.05)
+            time.sleep(0.25)  # counting is work for the same server
 
     @contextmanager
     def counted(self) -> Iterator[list[Spent]]:

@@ -1,4 +1,4 @@
-"""A worker for benchmarks, on LEASEHOLD_BENCH_DATABASE: `python -m leasehold.bench.work RUNNERS`."""
+"""A worker for benchmarks: `python -m leasehold.bench.work N`, on LEASEHOLD_BENCH_DATABASE."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""The command line: one module per command, named as the command. Decides nothing itself; asks and shows."""
+"""The command line: a module per command. Decides nothing itself; asks and shows."""
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any, Final
 from uuid import UUID
@@ -61,12 +62,20 @@ class Wire:
         os._exit(70)
 
 
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What is known of the runner in this process."""
+
+    number: int
+    tasks: dict[str, Definition]
+
+
 class ChildJob(Job):
     """What `current_job()` answers here: the same questions, asked over the wire."""
 
     __slots__ = ("_wire",)
 
-    def __init__(self, wire: Wire, said: dict[str, Any]) -> None:
+    def __init__(self, wire: Wire, said: dict[str, Any], tasks: dict[str, Definition]) -> None:
         self._wire = wire
         self._id = UUID(said["job"]).bytes
         self.claim_no, self.attempt, self.queue, self.task = (
@@ -78,7 +87,8 @@ class ChildJob(Job):
         self.tenant, self.max_attempts, self.stop_because = said["tenant"], said["most"], None
         self.interrupted, self._deadline = said["interrupted"], said["deadline"]
         self._headers = msgspec.json.encode(said["headers"])
-        self.percent, self.note, self.ended_by_itself, self.bundle = None, None, False, 0
+        self.percent, self.note, self.ended_by_itself = None, None, False
+        self.bundle, self._runner = said["bundle"], Here(said["runner"], tasks)
 
     def progress(self, percent: float, note: str | None = None) -> None:
         self._wire.send({"progress": percent, "note": note})
@@ -159,7 +169,9 @@ def main() -> None:
     tasks = definitions(sys.argv[2])
     while said := wire.hear():
         payload = msgspec.json.encode(said["payload"])
-        wire.send(run(tasks[said["task"]], ChildJob(wire, said), payload))
+        job = ChildJob(wire, said, tasks)
+        end = run(tasks[said["task"]], job, payload)
+        wire.send({**end, "ended": job.ended_by_itself})
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

@@ -52,7 +52,10 @@ def found(database: str | None) -> Address:
             raise SettingsError(msg)
         database = FOLDER
     elif database is not None and not _is_address(database) and not Path(database).is_dir():
-        msg = f"--database {database!r} is neither an address (postgresql://…) nor a folder that is there"
+        msg = (
+            f"--database {database!r} is neither an address (postgresql://…) nor a folder that is "
+            "there"
+        )
         raise SettingsError(msg)
     address = Address(database)
     address.open()

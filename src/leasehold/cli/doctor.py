@@ -9,13 +9,16 @@ from cyclopts import Parameter
 from leasehold.cli import database as house
 from leasehold.cli import screen
 from leasehold.cli.options import Database, Json
-from leasehold.operate.doctor import Finding, examine
+from leasehold.operate.doctor import examine
+from leasehold.operate.finding import Finding
 from leasehold.operate.repair import repair
 
 
 def doctor(
     *,
-    fix: Annotated[bool, Parameter(negative="", help="mend what can be mended safely, then look again")] = False,
+    fix: Annotated[
+        bool, Parameter(negative="", help="mend what can be mended safely, then look again")
+    ] = False,
     json: Json = False,
     database: Database = None,
 ) -> int:
@@ -37,12 +40,19 @@ def doctor(
 
 def _show(findings: Sequence[Finding], server: str) -> None:
     for finding in findings:
-        screen.words((finding.severity.ljust(8), screen.STYLES[finding.severity]), finding.what, (f"  [{finding.code}]", "dim"))
+        screen.words(
+            (finding.severity.ljust(8), screen.STYLES[finding.severity]),
+            finding.what,
+            (f"  [{finding.code}]", "dim"),
+        )
         screen.words(("         why: ", "dim"), finding.why)
         screen.words(("         do:  ", "dim"), finding.do)
     wrong = sum(finding.severity != "note" for finding in findings)
     if not wrong:
-        screen.words(("all is well", "green"), f": {server}, schema, rights, days, workers and jobs were looked at")
+        screen.words(
+            ("all is well", "green"),
+            f": {server}, schema, rights, days, workers and jobs were looked at",
+        )
         return
     mend = "; `leasehold doctor --fix` mends some of it" if any(f.fix for f in findings) else ""
     screen.say(f"{wrong} {'thing needs' if wrong == 1 else 'things need'} attention{mend}")

@@ -1,4 +1,4 @@
-"""`leasehold enqueue TASK name=value ...`: one job, or one for each line of JSON on standard input."""
+"""`leasehold enqueue TASK name=value ...`: a job, or one for each line of JSON given."""
 
 import itertools
 import sys
@@ -28,20 +28,31 @@ CHUNK: Final = 1_000  # lines in one statement
 def enqueue(
     task: Annotated[str, Parameter(help="the task's name")],
     /,
-    *arguments: Annotated[str, Parameter(help="name=value; a value that reads as JSON is JSON, else text")],
+    *arguments: Annotated[
+        str, Parameter(help="name=value; a value that reads as JSON is JSON, else text")
+    ],
     json: Annotated[str | None, Parameter(help="all arguments as one JSON object")] = None,
-    stdin: Annotated[bool, Parameter(negative="", help="a job for each line of JSON on standard input")] = False,
-    app: Annotated[str | None, Parameter(help="module:app whose task it is: arguments are checked by its signature")] = None,  # noqa: E501
+    stdin: Annotated[
+        bool, Parameter(negative="", help="a job for each line of JSON on standard input")
+    ] = False,
+    app: Annotated[
+        str | None,
+        Parameter(help="module:app whose task it is: arguments are checked by its signature"),
+    ] = None,
     queue: Annotated[str | None, Parameter(help="into this queue")] = None,
     priority: Annotated[int | None, Parameter(help="lower goes first; 100 when left out")] = None,
     delay: Annotated[str | None, Parameter(help="not before so long from now: 90, 5m, 2h")] = None,
     run_at: Annotated[str | None, Parameter(help="not before this time")] = None,
-    key: Annotated[str | None, Parameter(help="idempotency key: one live job of the task has it")] = None,
+    key: Annotated[
+        str | None, Parameter(help="idempotency key: one live job of the task has it")
+    ] = None,
     tenant: Annotated[str | None, Parameter(help="whose job it is")] = None,
     group: Annotated[str | None, Parameter(help="what it belongs to")] = None,
     tag: Annotated[list[str] | None, Parameter(negative="", help="may be given again")] = None,
     timeout: Annotated[str | None, Parameter(help="how long an attempt may take")] = None,
-    deadline: Annotated[str | None, Parameter(help="not ended so long from now, or by this time: it expires")] = None,  # noqa: E501
+    deadline: Annotated[
+        str | None, Parameter(help="not ended so long from now, or by this time: it expires")
+    ] = None,
     max_attempts: Annotated[int | None, Parameter(help="runs until it counts as failed")] = None,
     id: Annotated[str | None, Parameter(help="your own id for it")] = None,  # noqa: A002
     hold: Annotated[str | None, Parameter(help="enqueue it held, for this reason")] = None,
@@ -50,8 +61,9 @@ def enqueue(
     """Enqueues a job, or with --stdin many, and prints the ids."""
     said = Options.checked(
         queue=queue, priority=priority, delay=seconds("delay", delay) if delay else None,
-        run_at=moment("run-at", run_at) if run_at else None, key=key, tenant=tenant, group=group, tags=tag,
-        timeout=seconds("timeout", timeout) if timeout else None, deadline=_deadline(deadline),
+        run_at=moment("run-at", run_at) if run_at else None, key=key, tenant=tenant, group=group,
+        tags=tag, timeout=seconds("timeout", timeout) if timeout else None,
+        deadline=_deadline(deadline),
         max_attempts=max_attempts, id=id, hold=hold,
     )  # fmt: skip
     if sum((bool(arguments), json is not None, stdin)) > 1:
@@ -76,7 +88,9 @@ def enqueue(
     if stored.duplicate_of is None:
         screen.say(stored.id)
     else:
-        screen.say(f"{stored.id} duplicate of {stored.duplicate_of}: it never runs, that one has the key")
+        screen.say(
+            f"{stored.id} duplicate of {stored.duplicate_of}: it never runs, that one has the key"
+        )
     return 0
 
 
@@ -94,7 +108,7 @@ def _definition(task: str, target: str | None) -> Definition:
 
         def anything(**arguments: Any) -> None: ...
 
-        return Definition.of(anything, codec_of=lambda function, name: Codec.of(function, name), name=task)
+        return Definition.of(anything, codec_of=Codec.of, name=task)
     known = load(target).definitions
     if task in known:
         return known[task]
@@ -152,7 +166,7 @@ def _store(ask: Ask, rows: list[accept.Row]) -> list[verbs.Enqueued]:
 
 
 def _many(ask: Ask, row: Callable[[dict[str, Any]], accept.Row]) -> int:
-    """A statement for each thousand lines: a bad line stops it, and what was printed is enqueued."""
+    """A statement for each thousand lines; a bad one stops it, and what was printed is enqueued."""
     done = 0
     with screen.progress("enqueueing", None) as advance:
         lines = ((n, line) for n, line in enumerate(sys.stdin.buffer, 1) if line.strip())

@@ -13,7 +13,15 @@ from leasehold.operate.listing import Line, page
 
 def jobs(
     *,
-    state: Annotated[str | None, Parameter(help="waiting, scheduled, ready, dispatched, assigned, running, succeeded, failed, cancelled or expired")] = None,  # noqa: E501
+    state: Annotated[
+        str | None,
+        Parameter(
+            help=(
+                "waiting, scheduled, ready, dispatched, assigned, running, succeeded, failed, "
+                "cancelled or expired"
+            )
+        ),
+    ] = None,
     queue: Annotated[str | None, Parameter(help="of this queue")] = None,
     task: Annotated[str | None, Parameter(help="of this task")] = None,
     tenant: Annotated[str | None, Parameter(help="of this tenant")] = None,
@@ -21,9 +29,14 @@ def jobs(
     key: Annotated[str | None, Parameter(help="with this idempotency key")] = None,
     name: Annotated[str | None, Parameter(help="with this id of the caller's own")] = None,
     tag: Annotated[str | None, Parameter(help="with this tag")] = None,
-    since: Annotated[str | None, Parameter(help="enqueued since: a time, or how long ago (2h)")] = None,
+    since: Annotated[
+        str | None, Parameter(help="enqueued since: a time, or how long ago (2h)")
+    ] = None,
     until: Annotated[str | None, Parameter(help="enqueued before: a time, or how long ago")] = None,
-    error: Annotated[str | None, Parameter(help="with an error of this type; failed ones, unless --state says else")] = None,  # noqa: E501
+    error: Annotated[
+        str | None,
+        Parameter(help="with an error of this type; failed ones, unless --state says else"),
+    ] = None,
     limit: Annotated[int, Parameter(help="jobs on a page")] = 50,
     after: Annotated[str | None, Parameter(help="the cursor that the page before printed")] = None,
     json: Json = False,
@@ -43,7 +56,9 @@ def jobs(
         screen.document(found)
         return 0
     if found.jobs:
-        screen.table(["job", "state", "task", "queue", ">runs", "enqueued", ""], map(_row, found.jobs))
+        screen.table(
+            ["job", "state", "task", "queue", ">runs", "enqueued", ""], map(_row, found.jobs)
+        )
     elif found.after is None:
         screen.say("no jobs like that")
     if found.after is not None:

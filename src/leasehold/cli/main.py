@@ -1,4 +1,7 @@
-"""Joins the commands, and turns every error of ours into one plain sentence: exit 1 where the world is at fault, 2 where the call is."""
+"""Joins the commands, and turns every error of ours into one plain sentence.
+
+Exit code 1 where the world is at fault, 2 where the call is.
+"""
 
 import os
 import sys
@@ -9,10 +12,10 @@ import cyclopts
 from cyclopts import CycloptsError
 
 from leasehold.define.bounds import did_you_mean
-from leasehold.errors import LeaseholdError, SettingsError
+from leasehold.errors import LeaseholdError, SettingsError, Unreachable
 from leasehold.payloads.failure import clean
 
-# Every command is one function of the same name in a module of the same name; it is imported when it is called.
+# Each is a function of this name in a module of this name, imported when it is called.
 GROUPS: Final = {
     "Run": {
         "up": "Postgres, a worker and sample jobs in one go: the place to begin",
@@ -37,7 +40,7 @@ GROUPS: Final = {
     },
     "Other": {
         "bench": "measure this machine",
-        "completion": "print a script that lets your shell complete commands and options",
+        "completion": "a script for your shell: source <(leasehold completion bash)",
     },
 }
 COMMANDS: Final = tuple(name for commands in GROUPS.values() for name in commands)
@@ -60,11 +63,15 @@ app = cyclopts.App(
 for order, (title, commands) in enumerate(GROUPS.items()):
     group = cyclopts.Group(title, sort_key=order)
     for place, (name, says) in enumerate(commands.items()):
-        app.command(f"leasehold.cli.{name}:{name}", name=name, group=group, help=says, sort_key=place)
+        app.command(
+            f"leasehold.cli.{name}:{name}", name=name, group=group, help=says, sort_key=place
+        )
+
+app["--help"].group = app["--version"].group = cyclopts.Group("Options", sort_key=len(GROUPS))
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong."""
+    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong, 130 Ctrl-C."""
     exit_code = code(arguments)
     try:
         sys.stdout.flush()
@@ -73,12 +80,14 @@ def run(arguments: list[str] | None = None) -> None:
     sys.exit(exit_code)
 
 
-def code(arguments: list[str] | None = None) -> int:
+def code(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a kind of end each
     given = sys.argv[1:] if arguments is None else arguments
     if (wrong := _unknown(given)) is not None:
         return _said(wrong, 2)
     try:
-        answer: Any = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+        answer: Any = app(
+            given, exit_on_error=False, print_error=False, result_action="return_value"
+        )
     except (SettingsError, CycloptsError) as error:
         return _said(error, 2)
     except LeaseholdError as error:
@@ -119,6 +128,9 @@ def _reader_gone() -> int:
 def _said(error: Exception | str, exit_code: int) -> int:
     from leasehold.cli.screen import safe  # noqa: PLC0415
 
+    # What a driver says in several lines is one fact; our own messages have lines where they help.
+    if isinstance(error, Unreachable):
+        error = " ".join(str(error).split())
     first, *others = clean(str(error)).splitlines() or [""]
     print(f"leasehold: {safe(first)}", *map(safe, others), sep="\n", file=sys.stderr)  # noqa: T201
     return exit_code

@@ -13,7 +13,9 @@ from leasehold.store import migrate as schema
 
 def migrate(
     *,
-    sql: Annotated[bool, Parameter(negative="", help="print the script for psql instead, needing no database")] = False,
+    sql: Annotated[
+        bool, Parameter(negative="", help="print the script for psql instead, needing no database")
+    ] = False,
     dry_run: Annotated[bool, Parameter(negative="", help="only say what would be done")] = False,
     database: Database = None,
 ) -> int:
@@ -24,7 +26,9 @@ def migrate(
     with house.opened(database, any_schema=True) as found:
         missing = [script.name for script in schema.pending(found.connection)]
         if dry_run:
-            screen.say(f"would apply {', '.join(missing)}" if missing else "the tables are up to date")
+            screen.say(
+                f"would apply {', '.join(missing)}" if missing else "the tables are up to date"
+            )
             screen.say("would re-apply functions, views and rights, and make the days ahead")
             return 0
         done = schema.migrate(found.connection)

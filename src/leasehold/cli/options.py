@@ -6,10 +6,15 @@ from cyclopts import Parameter
 
 Database = Annotated[
     str | None,
-    Parameter(help="address or folder of the database; DATABASE_URL, or .leasehold here, if absent"),
+    Parameter(
+        help="address or folder of the database; DATABASE_URL, or .leasehold here, if absent"
+    ),
 ]
-Json = Annotated[bool, Parameter(name="--json", negative="", help="one JSON document, for programs")]
+Json = Annotated[
+    bool, Parameter(name="--json", negative="", help="one JSON document, for programs")
+]
 Reason = Annotated[str | None, Parameter(help="why, for the audit and for whoever asks later")]
 Jobs = Annotated[
-    list[str], Parameter(help="ids, or the caller's own names, or keys", negative="", consume_multiple=True)
+    list[str],
+    Parameter(help="ids, or the caller's own names, or keys", negative="", consume_multiple=True),
 ]

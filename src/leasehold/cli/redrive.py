@@ -20,8 +20,12 @@ def redrive(
     tenant: Annotated[str | None, Parameter(help="of this tenant")] = None,
     error: Annotated[str | None, Parameter(help="that died of an error of this type")] = None,
     reason_was: Annotated[str | None, Parameter(help="failed, or poison")] = None,
-    since: Annotated[str | None, Parameter(help="that died since: a time, or how long ago (2h)")] = None,
-    until: Annotated[str | None, Parameter(help="that died before: a time, or how long ago")] = None,
+    since: Annotated[
+        str | None, Parameter(help="that died since: a time, or how long ago (2h)")
+    ] = None,
+    until: Annotated[
+        str | None, Parameter(help="that died before: a time, or how long ago")
+    ] = None,
     to_queue: Annotated[str | None, Parameter(help="into this queue instead of their own")] = None,
     priority: Annotated[int | None, Parameter(help="with this priority")] = None,
     limit: Annotated[int | None, Parameter(help="at most so many")] = None,
@@ -56,14 +60,23 @@ def redrive(
         verdicts: dict[object, str] = {}
         with screen.progress("redriving", total) as advance:
             for batch in act.redrive(
-                ask, chosen, house.actor(), reason, queue=to_queue, priority=priority, limit=limit, pace=pace
+                ask,
+                chosen,
+                house.actor(),
+                reason,
+                queue=to_queue,
+                priority=priority,
+                limit=limit,
+                pace=pace,
             ):
                 verdicts |= dict(batch)
                 advance(len(batch))
     done = sum(verdict == "retried" for verdict in verdicts.values())
     left = {job: verdict for job, verdict in verdicts.items() if verdict != "retried"}
     if json:
-        screen.document({"retried": done, "refused": [{"job": job, "verdict": v} for job, v in left.items()]})
+        screen.document(
+            {"retried": done, "refused": [{"job": job, "verdict": v} for job, v in left.items()]}
+        )
     else:
         screen.say(f"{_many(done)} may run again" if done else "no dead job was redriven")
         for job, verdict in left.items():
@@ -79,7 +92,10 @@ def _would(groups: list[act.Group], total: int, *, json: bool) -> int:
     more = "at least " if sum(group.jobs for group in groups) >= act.COUNTED else ""
     screen.say(f"{more}{_many(total)} would be redriven" if total else "no dead job is like that")
     if groups:
-        rows = [(f"  {group.task}", group.error or "-", group.reason, str(group.jobs)) for group in groups]
+        rows = [
+            (f"  {group.task}", group.error or "-", group.reason, str(group.jobs))
+            for group in groups
+        ]
         screen.table(["  task", "error", "died", ">jobs"], rows)
     return 0
 

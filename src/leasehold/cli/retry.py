@@ -19,4 +19,6 @@ def retry(
     database: Database = None,
 ) -> int:
     """Dead or ended jobs may run again: same id and history, fresh attempts."""
-    return carry_out("retry", jobs, reason, json=json, database=database, queue=queue, priority=priority)
+    return carry_out(
+        "retry", jobs, reason, json=json, database=database, queue=queue, priority=priority
+    )

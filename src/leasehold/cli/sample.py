@@ -1,6 +1,7 @@
 """The app that `leasehold up` runs when it is given none: a job of every kind there is to see."""
 
 import asyncio
+from typing import Any
 
 from leasehold import App, Cancel, Handle, Retry, current_job
 
@@ -44,7 +45,7 @@ async def unwanted(user_id: int) -> None:
     raise Cancel(f"user {user_id} has unsubscribed")
 
 
-async def sample() -> list[Handle[object]]:
+async def sample() -> list[Handle[Any]]:
     """The jobs that `leasehold up` enqueues; an app of yours may have such a function too."""
     return [
         await quick.enqueue(number=12),

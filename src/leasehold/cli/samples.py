@@ -23,7 +23,7 @@ SHOWN: Final = 100  # characters of a job's arguments
 
 
 class Samples:
-    """A companion of the supervisor: lives in a thread of its own. `after` is told when all have ended."""
+    """A companion of the supervisor, in a thread. `after` is called when all have ended."""
 
     def __init__(self, dsn: str, target: str, after: Callable[[dict[str, UUID]], None]) -> None:
         self._dsn, self._target, self._after = dsn, target, after
@@ -121,7 +121,9 @@ def _how(told: Timeline) -> str:
 
 def line(state: str, told: Timeline, said: str) -> None:
     style = screen.STYLES.get(state, "")
-    screen.words((state.ljust(10), style), f" {called(told.job.task, told.payload)}  ", (said, "dim"))
+    screen.words(
+        (state.ljust(10), style), f" {called(told.job.task, told.payload)}  ", (said, "dim")
+    )
 
 
 def called(task: str, payload: dict[str, Any]) -> str:

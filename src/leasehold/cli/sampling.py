@@ -1,6 +1,7 @@
-"""The process that enqueues an app's sample jobs, so that a supervisor needs to import no user code.
+"""The process that enqueues an app's sample jobs: a supervisor imports no user code.
 
-Started by `leasehold up` as `python -m leasehold.cli.sampling TARGET`, with DATABASE_URL set; prints the jobs' ids.
+Started by `leasehold up` as `python -m leasehold.cli.sampling TARGET`, with DATABASE_URL
+set; prints the ids of the jobs.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a person sees: tables and colour on a terminal, aligned plain text in a pipe, JSON for programs.
+"""What a person sees: tables and colour on a terminal, plain text in a pipe, JSON for programs.
 
 Whatever comes from the database passes `safe` here: it can neither move the cursor nor be markup.
 """
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 Cell = str | tuple[str, str]  # a text, or a text and its style
 
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _PICTURES: Final = 0x2400  # where Unicode draws the control characters
 
 STYLES: Final = {
-    "succeeded": "green", "resumed": "green", "running": "cyan", "assigned": "cyan", "ready": "blue",
-    "scheduled": "blue", "dispatched": "blue", "waiting": "yellow", "held": "yellow", "retried": "yellow",
+    "succeeded": "green", "resumed": "green", "running": "cyan", "assigned": "cyan",
+    "ready": "blue", "scheduled": "blue", "dispatched": "blue",
+    "waiting": "yellow", "held": "yellow", "retried": "yellow",
     "interrupted": "yellow", "warning": "yellow", "cancelled": "magenta", "expired": "magenta",
     "failed": "red", "poisoned": "red", "wrong": "red bold", "unknown": "red", "note": "dim",
     "reopened": "blue", "sent_on": "blue",
@@ -130,8 +133,13 @@ def progress(what: str, total: int | None) -> "Iterator[Callable[[int], None]]":
     if not sys.stderr.isatty():
         yield lambda _more: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
-    from rich.progress import TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=_console(stderr=True)) as bar:

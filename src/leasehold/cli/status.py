@@ -11,7 +11,7 @@ from leasehold.operate.status import status as ask_status
 
 
 def status(*, json: Json = False, database: Database = None) -> int:
-    """Shows queues, workers and rates; exit code 1 when jobs wait and no live worker serves them."""
+    """Shows queues, workers and rates; exit code 1 when jobs wait and nobody serves them."""
     with house.asking(database) as ask:
         found = ask_status(ask)
     if json:
@@ -31,13 +31,23 @@ def _show(found: Status) -> None:
         screen.say("  no jobs, and nobody serves a queue")
     else:
         heads = ["  queue", *(f">{room}" for room in ROOMS), ">in line for", ">workers"]
-        screen.table(heads, (_queue(queue, found) for queue in found.queues))
+        screen.table(heads, [list(_queue(queue, found)) for queue in found.queues])
     screen.say()
     _rates(found)
     screen.words(("workers", "bold"), f"   {_leader(found)}")
     if found.workers:
-        heads = ["  worker", "host", ">pid", "state", "serves", ">runners", ">holds", ">lease", ">beat"]
-        screen.table(heads, map(_worker, found.workers))
+        heads = [
+            "  worker",
+            "host",
+            ">pid",
+            "state",
+            "serves",
+            ">runners",
+            ">holds",
+            ">lease",
+            ">beat",
+        ]
+        screen.table(heads, [list(_worker(worker)) for worker in found.workers])
     else:
         screen.say("  none")
     for name in found.stranded:
@@ -75,7 +85,8 @@ def _rates(found: Status) -> None:
         rows = [
             (
                 f"  {rate.queue}", screen.state(rate.outcome), str(rate.n),
-                f"{rate.n / found.minutes:.1f}", f"{rate.run_ms / rate.n:.0f} ms" if rate.n else "-",
+                f"{rate.n / found.minutes:.1f}",
+                f"{rate.run_ms / rate.n:.0f} ms" if rate.n else "-",
                 span(rate.wait_ms / rate.n / 1000) if rate.n else "-",
             )
             for rate in found.rates
@@ -88,13 +99,21 @@ def _leader(found: Status) -> str:
     if found.leader is None:
         return "nobody leads"
     if not found.leader.ticking:
-        return f"worker {found.leader.worker} led, its last tick was {span(found.leader.tick_age)} ago"
+        return (
+            f"worker {found.leader.worker} led, its last tick was {span(found.leader.tick_age)} ago"
+        )
     return f"worker {found.leader.worker} leads, term {found.leader.term}"
 
 
 def _worker(worker: Worker) -> Iterator[screen.Cell]:
     alive = [runner for runner in worker.runners if runner.alive]
-    state = ("stopping", "yellow") if worker.stopping else ("alive", "green") if alive else ("lost", "red")
+    state = (
+        ("stopping", "yellow")
+        if worker.stopping
+        else ("alive", "green")
+        if alive
+        else ("lost", "red")
+    )
     blocked = max((runner.loop_age for runner in alive), default=0.0)
     if blocked > 5:  # noqa: PLR2004 - seconds, as the supervisor's own limit
         state = (f"blocked {span(blocked)}", "red")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load(target: str) -> "App":
-    """Imports the module; says what is wrong where it is not there, or holds no app of that name."""
+    """Imports the module; says what is wrong where it, or an app of that name, is not there."""
     from leasehold.app import App  # noqa: PLC0415 - loads the runner too, which a command that only looks need not
 
     name, _, attribute = target.partition(":")
@@ -25,7 +25,10 @@ def load(target: str) -> "App":
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            msg = f"no module {error.name!r} here: write module:attribute as Python would import it, from the folder you are in"
+            msg = (
+                f"no module {error.name!r} here: write module:attribute as Python would import "
+                "it, from the folder you are in"
+            )
             raise SettingsError(msg) from None
         raise
     apps = {key: value for key, value in vars(module).items() if isinstance(value, App)}

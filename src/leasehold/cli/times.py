@@ -1,4 +1,4 @@
-"""Lengths and points of time as people type them: `90`, `5m`, `2h`; `2026-03-01T08:00`, `2h` ago."""
+"""Lengths and points of time as people type them: `90`, `5m`, `2h`; `2026-03-01T08:00`."""
 
 import re
 from datetime import UTC, datetime, timedelta

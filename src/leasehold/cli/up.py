@@ -23,7 +23,9 @@ SAMPLE = "leasehold.cli.sample:app"
 
 
 def up(
-    target: Annotated[str, Parameter(help="the app, as module:attribute; a sample app if absent")] = SAMPLE,
+    target: Annotated[
+        str, Parameter(help="the app, as module:attribute; a sample app if absent")
+    ] = SAMPLE,
     /,
     *,
     queue: Queue = None,
@@ -57,8 +59,8 @@ def up(
 
         beside = [Samples(address.dsn, target, after)] if sample else []
         return supervise(
-            address.dsn, target, queues=queue, runners=runners, concurrency=concurrency, grace=grace,
-            reload=reload, announce=_announce, beside=beside,
+            address.dsn, target, queues=queue, runners=runners, concurrency=concurrency,
+            grace=grace,             reload=reload, announce=_announce, beside=beside,
         )  # fmt: skip
     finally:
         address.close()
@@ -69,10 +71,16 @@ def _greet(address: Address, database: str | None, took: float) -> None:
     with connect.connect_sync(address.dsn) as connection:
         house.check(connection, database)
         version = connection.info.server_version
-        place = "embedded in this folder's .leasehold" if address.embedded else f"database {connection.info.dbname}"
+        place = (
+            "embedded in this folder's .leasehold"
+            if address.embedded
+            else f"database {connection.info.dbname}"
+        )
         if address.embedded and database is not None:
             place = f"embedded in {database}"
-    screen.say(f"Postgres {version // 10_000}.{version % 10_000}, {place}, ready after {took:.1f} s")
+    screen.say(
+        f"Postgres {version // 10_000}.{version % 10_000}, {place}, ready after {took:.1f} s"
+    )
 
 
 def _announce(text: str) -> None:
@@ -81,7 +89,10 @@ def _announce(text: str) -> None:
 
 def _next(states: dict[str, UUID], where: str, same: str) -> None:
     """What to try, to be copied."""
-    lines = [("what waits, who works, how fast", "leasehold status"), ("the newest jobs", "leasehold jobs")]
+    lines = [
+        ("what waits, who works, how fast", "leasehold status"),
+        ("the newest jobs", "leasehold jobs"),
+    ]
     if job := states.get("failed"):
         lines += [
             ("why it failed, and what then", f"leasehold explain {job}"),
@@ -97,7 +108,9 @@ def _next(states: dict[str, UUID], where: str, same: str) -> None:
     screen.say()
     screen.say(f"Try next, in another terminal {same}:", "bold")
     program = _program()
-    typed = [(says, f"{command.replace('leasehold', program, 1)}{where}") for says, command in lines]
+    typed = [
+        (says, f"{command.replace('leasehold', program, 1)}{where}") for says, command in lines
+    ]
     width = max(len(command) for _, command in typed)
     for says, command in typed:
         screen.words(f"  {command.ljust(width)}  ", (f"# {says}", "dim"))

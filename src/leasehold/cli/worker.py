@@ -21,7 +21,9 @@ log = logging.getLogger("leasehold.worker")
 
 Queue = Annotated[
     list[str] | None,
-    Parameter(negative="", help="a queue to serve, may be given again; all that its tasks name, if absent"),
+    Parameter(
+        negative="", help="a queue to serve, may be given again; all that its tasks name, if absent"
+    ),
 ]
 
 
@@ -35,7 +37,9 @@ def worker(
     threads: Annotated[int, Parameter(help="of them in threads")] = 16,
     processes: Annotated[int, Parameter(help="of them in processes of their own")] = 2,
     grace: Annotated[float, Parameter(help="seconds that running jobs have when it stops")] = 20.0,
-    reload: Annotated[bool, Parameter(negative="", help="start runners anew when code changes: for development")] = False,  # noqa: E501
+    reload: Annotated[
+        bool, Parameter(negative="", help="start runners anew when code changes: for development")
+    ] = False,
     verbose: Annotated[bool, Parameter(negative="", help="say more")] = False,
     database: Database = None,
 ) -> int:
@@ -68,10 +72,16 @@ def supervise(
     """Keeps runners up until a signal; `beside` lives from the first runner's start to the end."""
     from leasehold import __version__  # noqa: PLC0415
 
-    _check(runners=runners, concurrency=concurrency, threads=threads, processes=processes, grace=grace)
+    _check(
+        runners=runners, concurrency=concurrency, threads=threads, processes=processes, grace=grace
+    )
     plan = Plan(
-        dsn=dsn, target=target, version=__version__, runners=runners, slots=concurrency, grace=grace,
-        pace={"queues": queues or [], "concurrency": concurrency, "threads": threads, "processes": processes, "grace": grace},
+        dsn=dsn, target=target, version=__version__, runners=runners, slots=concurrency,
+        grace=grace,
+        pace={
+            "queues": queues or [], "concurrency": concurrency, "threads": threads,
+            "processes": processes, "grace": grace,
+        },
     )  # fmt: skip
     # Whatever its tasks enqueue themselves goes where they came from.
     os.environ["DATABASE_URL"] = dsn

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from leasehold.enqueue import accept
+from leasehold.errors import Unreachable
 from leasehold.store.verbs import Enqueued
 
 MOST = 500  # jobs in one statement
@@ -42,12 +43,13 @@ class Coalescer:
         try:
             answers = await self._send([row for row, _ in batch])
         except Exception as error:  # noqa: BLE001 - each caller gets it
-            if len(batch) > 1:
+            # Nobody knows whether an unanswered batch was stored: sent again, it could be twice.
+            if len(batch) > 1 and not isinstance(error, Unreachable):
                 # One caller's bad row is not its neighbours' fault.
                 for entry in batch:
                     await self._send_batch([entry])
                 return
-            answers = [error]  # type: ignore[list-item]
+            answers = [error] * len(batch)  # type: ignore[list-item]
         for (_, future), answer in zip(batch, answers, strict=True):
             if future.cancelled():
                 continue

@@ -82,7 +82,7 @@ class Handle(Generic[R]):
     async def result(self, timeout: float | None = None) -> R:
         """What its function returned.
 
-        Raises JobFailed, JobCancelled or JobExpired where it did not, NotEnded where it has not yet.
+        Raises JobFailed, JobCancelled or JobExpired where it did not, NotEnded where not yet.
         """
         if not await self._office.ended(self.id, timeout):
             raise NotEnded(self.id, timeout or 0.0)
@@ -100,7 +100,7 @@ class Handle(Generic[R]):
             time.sleep(look)
 
     async def cancel(self, reason: str | None = None) -> str:
-        """Answers cancelled; requested, where it runs and is told to stop; ended, where too late."""
+        """Answers cancelled, requested (it runs and is told to stop), or ended (too late)."""
         return self._verdict(await self._office.ask(verbs.cancel([self.id], "app", reason)))
 
     def cancel_sync(self, reason: str | None = None) -> str:

@@ -1,1 +1,1 @@
-"""The worker a person starts: a supervisor without user code, its runners, one heartbeat for all."""
+"""The worker a person starts: a supervisor without user code, its runners, one heartbeat."""

@@ -1,4 +1,7 @@
-"""One heartbeat for all runners of a worker: keeps their leases, tells them what changed. A thread with a connection of its own."""
+"""One heartbeat for all runners of a worker: keeps their leases, tells them what changed.
+
+A thread with a connection of its own.
+"""
 
 import logging
 import random
@@ -16,7 +19,7 @@ log = logging.getLogger("leasehold.worker")
 
 SILENCE = 10.0  # seconds after which a server that does not answer is taken for gone
 STATEMENT = 4.0  # seconds a beat may take on the server
-MARGIN = 8.0  # seconds before the end of the lease at which a worker that was not answered counts it as over
+MARGIN = 8.0  # seconds before a lease's end: a worker not answered until then counts it as over
 
 
 class Member(Protocol):
@@ -28,7 +31,7 @@ class Member(Protocol):
 
 
 class Heartbeat:
-    """`members` are asked at each beat. A sixth of the lease lies between two beats: five may be lost."""
+    """Asks `members` at each beat, six beats to a lease: five may be lost."""
 
     def __init__(
         self, dsn: str, worker: int, lease: float, members: Callable[[], Sequence[Member]]
@@ -64,10 +67,11 @@ class Heartbeat:
                     self._beat(connection)
             except (DatabaseError, connect.Error) as error:
                 log.warning("the heartbeat did not get through: %s", error)
-                connection = _dropped(connection)
+                _drop(connection)
+                connection = None
             except LeaseholdError:
                 log.exception("the heartbeat was refused")
-        _dropped(connection)
+        _drop(connection)
 
     def _beat(self, connection: connect.Connection) -> None:
         members = list(self.members())
@@ -84,7 +88,8 @@ class Heartbeat:
         news: dict[str, Any] = run_sync(
             connection, verbs.beat(self.worker, [report for _, report in reports], tally)
         )
-        # Counted from before the beat was sent, and some seconds short: whoever trusts it stops before anybody else can begin.
+        # Counted from before the beat was sent, and some seconds short: whoever trusts it stops
+        # before anybody else can begin.
         news["until"] = sent + self.lease - min(MARGIN, self.lease / 4)
         for member, _ in reports:
             member.hear(news)
@@ -92,6 +97,6 @@ class Heartbeat:
             run_sync(connection, verbs.save(runner, entries))
 
 
-def _dropped(connection: connect.Connection | None) -> None:
+def _drop(connection: connect.Connection | None) -> None:
     if connection is not None:
         connection.close()

@@ -1,4 +1,4 @@
-"""A runner as its supervisor sees it: a child process, a socket to talk on, shared memory to watch it by."""
+"""A runner as its supervisor sees it: a process, a socket to talk on, shared memory to watch it."""
 
 import contextlib
 import logging
@@ -37,14 +37,13 @@ class RunnerProcess:
         self._saved: list[Any] = []
         self._tally: list[Any] = []
         self._buffer = b""
-        memory = tempfile.TemporaryFile()
-        memory.truncate(Board.size(slots))
-        self.board = Board(mmap.mmap(memory.fileno(), Board.size(slots)), slots)
-        self._stacks: IO[bytes] = tempfile.TemporaryFile()
+        self._stacks: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open until close()
         self.wire, theirs = socket.socketpair()
-        with memory, theirs:
+        with theirs, tempfile.TemporaryFile() as memory:
+            memory.truncate(Board.size(slots))
+            self.board = Board(mmap.mmap(memory.fileno(), Board.size(slots)), slots)
             fds = (theirs.fileno(), memory.fileno(), self._stacks.fileno())
-            self.process = subprocess.Popen(
+            self.process = subprocess.Popen(  # noqa: S603 - this Python, a module of ours, numbers
                 [sys.executable, "-m", "leasehold.cli.runner", *map(str, fds)],
                 pass_fds=fds,
                 start_new_session=True,
@@ -122,7 +121,10 @@ class RunnerProcess:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def blocked_by(self) -> str:
-        """The stacks of a runner whose loop does not turn. Written by the C code of faulthandler, which needs no turn."""
+        """The stacks of a runner whose loop does not turn.
+
+        Written by the C code of faulthandler, which needs no turn.
+        """
         self._stacks.seek(0)
         self._stacks.truncate()
         with contextlib.suppress(ProcessLookupError):

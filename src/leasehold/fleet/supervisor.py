@@ -1,7 +1,7 @@
 """The worker a person starts: a small process that imports no user code and keeps runners that do.
 
-It beats for all of them, leads the fleet when it is its turn, names what blocks a loop, takes back what a crashed runner had begun
-within a second, and stops gracefully.
+It beats for all of them, leads the fleet when it is its turn, names what blocks a loop, takes back
+within a second what a crashed runner had begun, and stops gracefully.
 """
 
 import contextlib
@@ -27,15 +27,8 @@ log = logging.getLogger("leasehold.worker")
 
 LOOK: Final = 0.25  # seconds between two looks at the runners
 LIMIT: Final = 25.0  # of a graceful stop; Kubernetes gives 30
-DAMP: Final = (
-    0.0,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    30.0,
-)  # pauses before the next start of a runner that keeps dying young
+# Pauses before the next start of a runner that keeps dying young.
+DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 YOUNG: Final = 10.0
 
 
@@ -185,7 +178,8 @@ class Supervisor:
                 companion.start()
         runner.tell({"go": runner.number})
         self._announce(
-            f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks (pid {runner.pid})"
+            f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks "
+            f"(pid {runner.pid})"
         )
 
     def _members(self) -> list[RunnerProcess]:
@@ -200,7 +194,8 @@ class Supervisor:
         age = runner.board.age()
         if age > self.plan.blocked_kill:
             log.error(
-                "runner %s: its event loop has not turned for %.0f s; it is killed, its jobs go back",
+                "runner %s: its event loop has not turned for %.0f s; it is killed, "
+                "its jobs go back",
                 runner.number,
                 age,
             )
@@ -266,8 +261,8 @@ class Supervisor:
 
     def _wind_down(self, bell: socket.socket) -> int:
         self._announce(
-            "stopping: jobs that run have %.0f s; press Ctrl-C again to stop at once"
-            % self.plan.grace
+            f"stopping: jobs that run have {self.plan.grace:.0f} s; "
+            "press Ctrl-C again to stop at once"
         )
         ends = time.monotonic() + LIMIT
         for runner in self._runners:

@@ -1,4 +1,7 @@
-"""What the leader does, as a table. Every duty is one bounded verb, safe to run twice and by two leaders at once."""
+"""What the leader does, as a table.
+
+Every duty is one bounded verb, safe to run twice and by two leaders at once.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,19 +13,19 @@ from leasehold.store.call import Call
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Runs again `every` seconds while it finds work, and ever more rarely, up to `idle`, while it does not."""
+    """Runs `every` seconds while it finds work; else ever more rarely, down to every `idle`."""
 
     name: str
     every: float
     idle: float
     call: Callable[[], Call[Any]]
     found: Callable[[Any], bool]  # was there something to do?
-    wait: Callable[[Any], float | None] = lambda _answer: (
-        None
-    )  # seconds until there will be, where the answer tells
+    # Seconds until there will be, where the answer tells.
+    wait: Callable[[Any], float | None] = lambda _answer: None
 
 
 ROWS: Final = 2_000
+GROWN: Final = 1_000_000  # bytes of the open segment of ready from which its turn comes soon
 
 DUTIES: Final = (
     Duty(
@@ -38,7 +41,7 @@ DUTIES: Final = (
         0.1,
         2.0,
         verbs.rotate,
-        lambda answer: answer[:3] != (None, None, None) or answer[3] > 1_000_000,
+        lambda answer: answer[:3] != (None, None, None) or answer[3] > GROWN,
     ),
     Duty("reap", 0.5, 2.0, lambda: verbs.reap(1_000), lambda jobs: jobs > 0),
     Duty("expire", 0.2, 2.0, lambda: verbs.expire(ROWS), lambda jobs: jobs > 0),

@@ -1,4 +1,7 @@
-"""One worker of the fleet leads: it moves what time moves. A thread with a connection of its own."""
+"""One worker of the fleet leads: it moves what time moves.
+
+A thread with a connection of its own.
+"""
 
 import logging
 import random
@@ -22,7 +25,7 @@ SILENCE: Final = 10.0  # seconds after which a server that does not answer is ta
 
 
 class Leader:
-    """Asks for the lead until it has it, keeps ticking while it has it, runs the duties that are due."""
+    """Asks for the lead until it has it; then keeps asking, and runs the duties that are due."""
 
     def __init__(self, dsn: str, worker: int) -> None:
         self.dsn, self.worker = dsn, worker
@@ -71,7 +74,7 @@ class Leader:
             if now - retired > RETIRE:
                 retired = now
                 retire(connection)
-            self._stop.wait(max(min(min(due.values()), tick) - time.monotonic(), 0.005))
+            self._stop.wait(max(min(*due.values(), tick) - time.monotonic(), 0.005))
 
     def _do(self, connection: connect.Connection, duty: Duty, pause: dict[str, float]) -> float:
         try:

@@ -1,7 +1,7 @@
 """Finished days leave by dropped partitions: no mass DELETE, no vacuum storm.
 
-DETACH … CONCURRENTLY runs in no function and no transaction, so this one duty is a few statements here. Each may be the
-last one that runs: the next leader finds the day as it was left, and goes on.
+DETACH … CONCURRENTLY runs in no function and no transaction, so this one duty is a few statements
+here. Each may be the last one that runs: the next leader finds the day as it was left, and goes on.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""What a runner shows of itself in shared memory, readable when it is blocked or dead: its loop's last tick, the jobs it has begun.
+"""What a runner shows of itself in shared memory, readable when it is blocked or dead.
 
 tick  8 bytes   CLOCK_MONOTONIC of the loop's last turn, a double
 slots 16 bytes  each the id of the job that runs in it, or zeros

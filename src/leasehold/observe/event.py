@@ -1,4 +1,4 @@
-"""The catalogue of events: one for each verb, told by whoever carried it, in this process, after it was answered.
+"""The catalogue of events: one for each verb, told where it was sent, after it was answered.
 
     from leasehold.observe import event
     stop = event.listen(lambda happened: print(happened.verb, happened.seconds))
@@ -78,7 +78,7 @@ def tell(verb: str, answer: Any, began_at: float) -> None:
     if not _listeners or verb not in EVENTS:
         return
     happened = Happened(verb, answer, time.monotonic() - began_at)
-    for listener in list(_listeners):
+    for listener in _listeners.copy():  # a listener may stop itself
         try:
             listener(happened)
         except Exception:

@@ -73,28 +73,24 @@ def act(
             return _PLAIN[verb](jobs, actor, reason)
 
     found = find.several(ask, list(dict.fromkeys(said)))
-    ids = list(dict.fromkeys(f.id for f in found if _movable(f)))
+    ids = [f.id for f in found if isinstance(f, find.Found) and f.duplicate_of is None]
+    ids = list(dict.fromkeys(ids))
     verdicts: dict[UUID, str] = {}
     for start in range(0, len(ids), STEP):
-        verdicts |= dict(ask(call(ids[start : start + STEP])))
+        answer = ask(call(ids[start : start + STEP]))
+        verdicts.update(answer)
     return [_answer(verb, one, verdicts) for one in found]
 
 
-def _movable(found: find.Found | JobError) -> bool:
-    return isinstance(found, find.Found) and found.duplicate_of is None
-
-
-def _answer(
-    verb: str, found: find.Found | JobError, verdicts: Mapping[UUID, str]
-) -> Answer:
+def _answer(verb: str, found: find.Found | JobError, verdicts: Mapping[UUID, str]) -> Answer:
     if isinstance(found, LeaseholdError):
         return Answer(str(found.job), None, "not_found", False, found.problem)
     if found.duplicate_of is not None:
         text = f"never runs: its key belongs to {found.duplicate_of}"
         return Answer(found.asked, found.id, "duplicate", False, text)
     verdict = verdicts.get(found.id, "not_found")
-    if text := DONE[verb].get(verdict):
-        return Answer(found.asked, found.id, verdict, True, text)
+    if done := DONE[verb].get(verdict):
+        return Answer(found.asked, found.id, verdict, True, done)
     why = _WHY.get((verb, verdict), f"it is {verdict.replace('_', ' ')}").format(job=found.id)
     return Answer(found.asked, found.id, verdict, False, f"cannot be {_PAST[verb]}: {why}")
 

@@ -32,8 +32,10 @@ class Reason:
 def explain(ask: Ask, job: UUID) -> Reason:
     told = timeline(ask, job)
     waits = told.state in ("ready", "scheduled", "waiting", "dispatched")
-    found = reads.prospects(told.queue, told.job.task, job, AHEAD)
-    return reason(told, ask(found) if waits else {})
+    if not waits:
+        return reason(told, {})
+    around = ask(reads.prospects(told.queue, told.job.task, job, AHEAD))
+    return reason(told, around)
 
 
 def reason(told: Timeline, around: Mapping[str, Any]) -> Reason:
@@ -45,7 +47,9 @@ def reason(told: Timeline, around: Mapping[str, Any]) -> Reason:
 Answer = tuple[str, str, str | None]
 
 
-def _reason(told: Timeline, around: Mapping[str, Any]) -> Answer:
+def _reason(  # noqa: C901, PLR0911 - one answer for each state
+    told: Timeline, around: Mapping[str, Any]
+) -> Answer:
     match told.state:
         case "duplicate":
             twin = told.job.duplicate_of
@@ -131,15 +135,11 @@ def _ready(told: Timeline, around: Mapping[str, Any]) -> Answer:
         return _nobody(told, "it may run now")
     if not around["serving"]:
         served = ", ".join(map(repr, around["queues"])) or "none"
-        text = (
-            f"no live worker serves its queue {told.queue!r}; the queues served are {served}"
-        )
+        text = f"no live worker serves its queue {told.queue!r}; the queues served are {served}"
         return "queue_unserved", text, f"leasehold worker module:app --queue {told.queue}"
     if not around["able"]:
         where = ", though workers of other queues do" if around["knowing"] else ""
-        text = (
-            f"no live worker of its queue {told.queue!r} knows the task {told.job.task!r}{where}"
-        )
+        text = f"no live worker of its queue {told.queue!r} knows the task {told.job.task!r}{where}"
         return "unknown_task", text, "start a worker whose code has the task, or correct its name"
     if ahead := around["ahead"]:
         many = f"more than {AHEAD}" if ahead > AHEAD else str(ahead)
@@ -170,29 +170,51 @@ def _dispatched(told: Timeline) -> Answer:
     return "dispatched", text, None
 
 
-def _held(told: Timeline) -> Answer:
+def _held(told: Timeline) -> Answer:  # noqa: PLR0911 - the first reason that applies
     holder = told.holder
     if holder is None:
         raise NotFound(told.job.id)
-    who = f"runner {holder.runner}" + (f" on {holder.host} (pid {holder.pid})" if holder.host else "")
+    who = f"runner {holder.runner}" + (
+        f" on {holder.host} (pid {holder.pid})" if holder.host else ""
+    )
     since = _span((told.now - holder.claimed_at).total_seconds())
     if holder.dead or holder.lease_left is None:
-        return "runner_lost", f"{who} had it and is lost: the leader takes it back", "leasehold doctor"
+        return (
+            "runner_lost",
+            f"{who} had it and is lost: the leader takes it back",
+            "leasehold doctor",
+        )
     if holder.lease_left <= 0:
-        text = f"{who} has it, but its lease ended {_span(-holder.lease_left)} ago: the leader takes it back"
+        text = (
+            f"{who} has it, but its lease ended {_span(-holder.lease_left)} ago: the leader takes "
+            "it back"
+        )
         return "lease_over", text, "leasehold doctor"
     if told.wish:
         asked = _span((told.now - told.wish.requested_at).total_seconds())
-        text = f"it runs on {who} since {since}; it was told to stop {asked} ago and has not stopped yet"
+        text = (
+            f"it runs on {who} since {since}; it was told to stop {asked} ago and has not stopped "
+            "yet"
+        )
         return "stopping", text, None
     if (holder.loop_age or 0) > BLOCKED:
-        text = f"{who} has it since {since}, and its event loop has not turned for {_span(holder.loop_age or 0)}: something blocks it"
+        text = (
+            f"{who} has it since {since}, and its event loop has not turned for "
+            f"{_span(holder.loop_age or 0)}: something blocks it"
+        )
         return "loop_blocked", text, "the worker's log names the code that blocks"
     if holder.lease_left < LEASE_SHORT:
-        text = f"{who} has it since {since}, but has not been heard of for a while: its lease ends in {_span(holder.lease_left)}"
+        text = (
+            f"{who} has it since {since}, but has not been heard of for a while: its lease ends "
+            f"in {_span(holder.lease_left)}"
+        )
         return "lease_short", text, "leasehold status"
     if not holder.begun:
-        return "assigned", f"{who} took it {since} ago and begins when one of its places is free", None
+        return (
+            "assigned",
+            f"{who} took it {since} ago and begins when one of its places is free",
+            None,
+        )
     at = told.checkpoint.progress if told.checkpoint else None
     note = f" ({told.checkpoint.note})" if told.checkpoint and told.checkpoint.note else ""
     progress = f", at {at:g} %{note}" if at is not None else ""
@@ -203,14 +225,18 @@ def _failed(told: Timeline) -> Answer:
     retry = f"leasehold retry {told.job.id}"
     if told.dead and told.dead.reason == "poison":
         text = (
-            f"its runner was lost {told.dead.interrupted} times while it ran, so it is kept from running "
-            f"again: it may crash the process or use up its memory. Last: {_error(told)}"
+            f"its runner was lost {told.dead.interrupted} times while it ran, so it is kept from "
+            f"running again: it may crash the process or use up its memory. Last: {_error(told)}"
         )
         return "poison", text, f"run its function alone with this payload, then: {retry}"
     runs = told.dead.attempts if told.dead else sum(a.claimed_at is not None for a in told.attempts)
     times = "its only run" if runs == 1 else f"run {runs}, the last that it had,"
     gone = "" if told.dead else "; it was discarded from the dead letter"
-    return "failed", f"{times} failed with {_error(told)}{gone}", f"leasehold show {told.job.id} --trace  # then: {retry}"
+    return (
+        "failed",
+        f"{times} failed with {_error(told)}{gone}",
+        f"leasehold show {told.job.id} --trace  # then: {retry}",
+    )
 
 
 def _succeeded(told: Timeline) -> Answer:
@@ -226,11 +252,15 @@ def _again(told: Timeline) -> str:
 
 def _attempts_left(told: Timeline) -> str:
     most = told.job.max_attempts
-    return f", {most - told.room.attempts} of {most} attempts are left" if most and told.room else ""
+    return (
+        f", {most - told.room.attempts} of {most} attempts are left" if most and told.room else ""
+    )
 
 
 def _error(told: Timeline) -> str:
-    error = next((a.error for a in reversed(told.attempts) if a.error and a.outcome != "reopened"), None)
+    error = next(
+        (a.error for a in reversed(told.attempts) if a.error and a.outcome != "reopened"), None
+    )
     if not error:
         return "an error that nobody wrote down"
     message = str(error.get("message", "")).strip().partition("\n")[0]

@@ -49,9 +49,7 @@ class Page:
     after: str | None
 
 
-def page(
-    ask: Ask, chosen: Mapping[str, str], *, limit: int = 50, after: str | None = None
-) -> Page:
+def page(ask: Ask, chosen: Mapping[str, str], *, limit: int = 50, after: str | None = None) -> Page:
     """`chosen` has names from FILTERS; since and until are times in ISO format."""
     if (state := chosen.get("state")) is not None:
         one_of("state", state, STATES)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from leasehold.operate.doctor import Finding
+from leasehold.operate.finding import Finding
 from leasehold.store import verbs
 from leasehold.store.connect import Connection
 from leasehold.store.drivers.psycopg import run_sync
@@ -12,7 +12,7 @@ from leasehold.store.migrate import migrate
 
 def _migrate(connection: Connection) -> str:
     done = migrate(connection)
-    return f"migrated: {', '.join(done) or 'functions and rights are this release’s again'}"
+    return f"migrated: {', '.join(done) or 'functions and rights are those of this release'}"
 
 
 def _partition(connection: Connection) -> str:

@@ -117,7 +117,8 @@ class Status:
 def status(ask: Ask, minutes: int = MINUTES) -> Status:
     document = ask(reads.fleet(minutes))
     workers = msgspec.convert(document["workers"], tuple[Worker, ...])
-    queues = _queues(ask(reads.backlog(EXACT)), workers)
+    rows = ask(reads.backlog(EXACT))
+    queues = _queues(rows, workers)
     return msgspec.convert({**document, "workers": workers, "queues": queues}, Status)
 
 

@@ -194,7 +194,9 @@ def _events(told: Timeline) -> Iterator[Event]:
     job = told.job
     later = f", to run {job.run_at.isoformat(' ', 'seconds')}" if job.run_at else ""
     held = f", held: {job.hold}" if job.hold is not None else ""
-    yield Event(job.enqueued_at, "enqueued", f"to {job.queue}, priority {job.priority}{later}{held}")
+    yield Event(
+        job.enqueued_at, "enqueued", f"to {job.queue}, priority {job.priority}{later}{held}"
+    )
     number = 0
     for attempt in told.attempts:
         if attempt.outcome == "reopened":

@@ -1,8 +1,8 @@
 """The job a task's function runs for: what it may know of itself, and say."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import msgspec
 from leasehold.errors import LeaseLost, NoCurrentJob
 from leasehold.payloads.failure import clean
 from leasehold.store import drivers, reads, verbs
+from leasehold.store.call import Call
 
 if TYPE_CHECKING:
     from leasehold.runner.run import Runner
@@ -138,50 +139,61 @@ class Job:
         """
         async with _transaction(conn):
             yield
-            raw, problem = self._runner.tasks[self.task].codec.encode_result(result)
-            document = (
-                (raw or b"null").decode()
-                if problem is None
-                else msgspec.json.encode({"result_error": problem}).decode()
-            )
-            verdicts = await drivers.carry(
-                conn,
-                verbs.finish(
-                    self._runner.number, [self.bundle], [], [], [],
-                    others=f'[{{"job":"{self.id}","claim":{self.claim_no},"outcome":"succeeded","result":{document}}}]', strict=True,
-                ),
-            )  # fmt: skip
-            if any(verdict == "lost" for _, _, verdict in verdicts):
-                raise LeaseLost(self.id)
+            self._heed(await drivers.carry(conn, self._end(result)))
         self.ended_by_itself = True
+
+    @contextmanager
+    def finishing_sync(self, conn: Any, result: Any = None) -> Iterator[None]:
+        """`finishing`, from a thread or a process, on a connection that is not async."""
+        with _transaction_sync(conn):
+            yield
+            self._heed(drivers.carry_sync(conn, self._end(result)))
+        self.ended_by_itself = True
+
+    def _end(self, result: Any) -> Call[list[tuple[UUID, int, str]]]:
+        raw, problem = self._runner.tasks[self.task].codec.encode_result(result)
+        stored = {"result_error": problem} if problem else msgspec.Raw(raw or b"null")
+        ends = {"job": self.id, "claim": self.claim_no, "outcome": "succeeded", "result": stored}
+        others = msgspec.json.encode([ends]).decode()
+        number = self._runner.number
+        return verbs.finish(number, [self.bundle], [], [], [], others=others, strict=True)
+
+    def _heed(self, verdicts: list[tuple[UUID, int, str]]) -> None:
+        if any(verdict == "lost" for _, _, verdict in verdicts):
+            raise LeaseLost(self.id)
 
 
 @asynccontextmanager
 async def _transaction(conn: Any) -> AsyncIterator[None]:
     package, kind = drivers.kind_of(conn)
-    if package == "sqlalchemy":
-        if conn.in_transaction():
+    if kind == "sync":
+        with _transaction_sync(conn):
             yield
-            await _maybe(conn.commit())
-        elif kind == "async":
-            async with conn.begin():
-                yield
-        else:
-            with conn.begin():
-                yield
-    elif package == "django":
+    elif package != "sqlalchemy":
+        async with conn.transaction():
+            yield
+    elif conn.in_transaction():
+        yield
+        await conn.commit()
+    else:
+        async with conn.begin():
+            yield
+
+
+@contextmanager
+def _transaction_sync(conn: Any) -> Iterator[None]:
+    package, _ = drivers.kind_of(conn)
+    if package == "django":
         from django.db import transaction  # type: ignore[import-untyped]  # noqa: PLC0415 - the caller uses Django
 
         with transaction.atomic(using=conn.alias):
             yield
-    elif kind == "async":
-        async with conn.transaction():
-            yield
-    else:
+    elif package == "psycopg":
         with conn.transaction():
             yield
-
-
-async def _maybe(answer: Any) -> None:
-    if answer is not None and hasattr(answer, "__await__"):
-        await answer
+    elif conn.in_transaction():
+        yield
+        conn.commit()
+    else:
+        with conn.begin():
+            yield

@@ -100,7 +100,7 @@ class Child:
         self._send({
             "task": definition.name, "job": str(job.id), "claim_no": job.claim_no, "attempt": job.attempt, "queue": job.queue,
             "tenant": job.tenant, "most": job.max_attempts, "payload": msgspec.Raw(bytes(payload)), "interrupted": job.interrupted,
-            "headers": job.headers, "deadline": job._deadline,  # noqa: SLF001
+            "headers": job.headers, "deadline": job._deadline, "bundle": job.bundle, "runner": job._runner.number,  # noqa: SLF001
         })  # fmt: skip
         while True:
             try:
@@ -110,6 +110,7 @@ class Child:
                 how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
                 msg = f"the process of this job died ({how})"
                 raise ChildDied(msg) from None
+            job.ended_by_itself = said.get("ended", False)
             match said:
                 case {"progress": percent, "note": note}:
                     job.progress(percent, note)

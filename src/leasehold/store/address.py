@@ -1,4 +1,7 @@
-"""Where the jobs live: a database somebody named, or an embedded one, never a silent one on a disk that vanishes."""
+"""Where the jobs live: a database somebody named, or an embedded one.
+
+Never a silent one on a disk that vanishes.
+"""
 
 import os
 import sys
@@ -52,7 +55,10 @@ class Address:
             return
         if isinstance(said, str) and "://" in said:
             scheme = said.split("://")[0]
-            msg = f"{scheme}:// is not an address of Postgres: write postgresql://user@host/database, or a folder for an embedded one"
+            msg = (
+                f"{scheme}:// is not an address of Postgres: write "
+                "postgresql://user@host/database, or a folder for an embedded one"
+            )
             raise SettingsError(msg)
         self._server = Server(default_home(Path(said)) if said else default_home(self._folder()))
         self._dsn = self._server.start()
@@ -62,8 +68,9 @@ class Address:
     def _folder(self) -> Path:
         if why := _not_here():
             msg = (
-                f"no database was named, and {why}: set DATABASE_URL=postgresql://user@host/database, "
-                'or write App("path/to/folder") for an embedded Postgres in a folder that lasts'
+                f"no database was named, and {why}: set "
+                "DATABASE_URL=postgresql://user@host/database, or write "
+                'App("path/to/folder") for an embedded Postgres in a folder that lasts'
             )
             raise SettingsError(msg)
         return Path(FOLDER)
@@ -75,7 +82,7 @@ class Address:
 
 
 def _not_here() -> str | None:
-    """Why an embedded database that nobody asked for would be a trap; None where a person sits before it."""
+    """Why an embedded database that nobody asked for would be a trap; None at a person's desk."""
     for name in _PRODUCTION:
         if os.environ.get(name):
             return f"{name} is set, so this is no desk"

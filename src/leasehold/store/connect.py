@@ -1,4 +1,4 @@
-"""Opens connections to Postgres: what we ask of every one of them, and how a runner's read and write faster."""
+"""Opens connections: what we ask of every one, and how a runner's reads and writes faster."""
 
 import asyncio
 import contextlib
@@ -27,12 +27,13 @@ _SETTINGS: Final = {
     "tcp_user_timeout": "20000",
     "fallback_application_name": "leasehold",
 }
-# Verbs are single statements: each sees what was committed before it, whatever the database's default is.
+# Verbs are single statements: each sees what was committed before it, whatever the database's
+# default is.
 _SESSION: Final = b"set default_transaction_isolation = 'read committed'"
 
 
 async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
-    """An autocommit connection; `hot` ones hand ids and JSON over as bytes and prepare every statement."""
+    """In autocommit; `hot` ones hand ids and JSON over as bytes and prepare every statement."""
     try:
         connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
         await connection.execute(_SESSION)
@@ -59,12 +60,13 @@ def connect_sync(dsn: str, *, timeout: float | None = None) -> Connection:
 
 def _unreachable(error: psycopg.OperationalError) -> Unreachable:
     return Unreachable(
-        f"the database does not answer: {str(error).strip()}; check DATABASE_URL and that the server runs"
+        f"the database does not answer: {str(error).strip()}; "
+        "check DATABASE_URL and that the server runs"
     )
 
 
 def sever(connection: AsyncConnection | Connection) -> None:
-    """Ends a connection whose server is silent: closing politely would wait for an answer that does not come."""
+    """Ends a connection whose server is silent: closing politely would wait for its answer."""
     with (
         contextlib.suppress(OSError, psycopg.Error),
         socket.socket(fileno=os.dup(connection.fileno())) as wire,
@@ -73,7 +75,7 @@ def sever(connection: AsyncConnection | Connection) -> None:
 
 
 async def heard(connection: AsyncConnection, timeout: float) -> list[str]:
-    """Waits for news on the channels this connection listens to; answers the payloads, at least one unless time ran out."""
+    """Waits for news on this connection's channels; answers payloads, none when time ran out."""
     return [notice.payload async for notice in connection.notifies(timeout=timeout, stop_after=1)]
 
 
@@ -168,7 +170,10 @@ class _DocumentTextLoader(Loader):
 
 
 class _MicrosecondsLoader(Loader):
-    """Times as microseconds since 2000: a datetime costs a microsecond, and a claim needs differences only."""
+    """Times as microseconds since 2000.
+
+    A datetime costs a microsecond to make, and a claim needs differences only.
+    """
 
     format = Format.BINARY
 
@@ -204,7 +209,7 @@ Error = psycopg.Error
 
 
 def is_about_data(error: Exception) -> bool:
-    """What was sent cannot be stored, now or later: a bad value, a broken rule, a limit of the server's."""
+    """What was sent can never be stored: a bad value, a broken rule, a limit of the server's."""
     state = error.sqlstate if isinstance(error, psycopg.Error) else None
     return state is not None and state[:2] in ("22", "23", "54")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,17 +18,17 @@ _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one COPY: id and payload differ from line to line, the rest is the same text behind each."""
+    """The columns of one COPY: id and payload differ by line, the rest is the same text behind."""
 
     statement: sql.Composed
     tail: bytes
 
     @classmethod
     def of(cls, template: Mapping[str, Any], now: int) -> "Columns":
-        """`now` is the database's time in microseconds since 1970: a deadline counted from now becomes a moment."""
+        """`now`, in microseconds since 1970, is where a deadline that is a duration counts from."""
         fixed = dict(template)
         if (within := fixed.pop("deadline_in", None)) is not None:
-            fixed["deadline"] = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(
+            fixed["deadline"] = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(
                 microseconds=now, seconds=within
             )
         names = sql.SQL(", ").join(sql.Identifier(name) for name in ("id", "payload", *fixed))
@@ -40,7 +40,8 @@ class Columns:
     def lines(self, ids: Iterable[UUID], payloads: Iterable[bytes]) -> bytes:
         tail = self.tail
         return b"".join([
-            b"%032x\t%b%b" % (job.int, payload if b"\\" not in payload else payload.replace(b"\\", b"\\\\"), tail)
+            b"%032x\t%b%b"
+            % (job.int, payload if b"\\" not in payload else payload.replace(b"\\", b"\\\\"), tail)
             for job, payload in zip(ids, payloads, strict=True)
         ])  # fmt: skip
 

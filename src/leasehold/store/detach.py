@@ -9,9 +9,10 @@ from leasehold.store.connect import Connection
 
 
 def detach(connection: Connection, parent: str, table: str) -> bool:
-    """False when somebody is in the way: nothing has changed then, or a later call finishes what began."""
+    """False when somebody is in the way: nothing changed, or a later call finishes what began."""
     pending = connection.execute(
-        "select i.inhdetachpending from pg_catalog.pg_inherits i where i.inhrelid = to_regclass('leasehold.' || %s)",
+        "select i.inhdetachpending from pg_catalog.pg_inherits i"
+        " where i.inhrelid = to_regclass('leasehold.' || %s)",
         (table,),
     ).fetchone()
     if pending is None:

@@ -1,11 +1,11 @@
-"""One connection that a process keeps: opened again when it breaks, every answer waited for within bounds."""
+"""One connection that a process keeps: opened anew when it breaks, every wait for it bounded."""
 
 import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from leasehold.errors import Unreachable
 from leasehold.store import connect
@@ -20,7 +20,10 @@ PAUSE_MOST: Final = 10.0
 
 
 class Lane:
-    """Calls go one at a time. `ask` raises Unreachable at once, `insist` comes back only with an answer."""
+    """Calls go one at a time.
+
+    `ask` raises Unreachable at once, `insist` comes back only with an answer.
+    """
 
     def __init__(self, dsn: str, channel: str | None = None, *, hot: bool = False) -> None:
         self.dsn, self.channel, self.hot = dsn, channel, hot
@@ -43,10 +46,17 @@ class Lane:
                 await self._drop()
                 raise
             except asyncio.CancelledError:
-                # The answer may still be on its way: the connection cannot be used for another question.
+                # The answer may still be on its way: this connection can take no other question.
                 connect.sever(connection)
                 await self._drop()
                 raise
+
+    async def ask_twice(self, call: Call[T]) -> T:
+        """For what may be asked again: a kept connection often turns out broken at its next use."""
+        try:
+            return await self.ask(call)
+        except Unreachable:
+            return await self.ask(call)
 
     async def insist(self, call: Call[T]) -> T:
         pause = 0.1
@@ -73,8 +83,9 @@ class Lane:
 
     async def ready(self) -> None:
         """Connected, and listening where it listens."""
-        async with self._turn:
-            await self._open()
+        if self._connection is None or self._connection.closed:
+            async with self._turn:
+                await self._open()
 
     async def heard(self, timeout: float) -> list[str]:
         """News on this lane's channel; an empty list when there was none in time."""

@@ -1,4 +1,7 @@
-"""Installs the schema and brings it up to date: numbered migrations once, everything else anew each time."""
+"""Installs the schema and brings it up to date.
+
+Numbered migrations once, everything else anew each time.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,7 +54,7 @@ def migrations() -> list[Script]:
 
 
 def code() -> list[Script]:
-    """Views and functions, in an order in which each finds what it needs: views before what selects from them."""
+    """Views and functions; each finds what it needs: views before what selects from them."""
     return [
         script for folder in ("parts", "verbs", "reads", "grants") for script in _scripts(folder)
     ]
@@ -82,7 +85,7 @@ def pending(connection: psycopg.Connection[tuple[object, ...]]) -> list[Script]:
 
 
 def script() -> str:
-    """All of it as text that `psql -f` accepts, for people who may not let a program change their schema."""
+    """All of it as text for `psql -f`, where no program may change the schema by itself."""
     parts = [_FRAME, "set check_function_bodies = off;\n", *(s.text for s in clock())]
     for migration in migrations():
         parts += [migration.text, _record(migration)]
@@ -92,11 +95,15 @@ def script() -> str:
 
 
 def _record(migration: Script) -> str:
-    return f"insert into leasehold.migration (number, name, digest) values ({migration.number}, '{migration.name}', '{migration.digest}');\n"  # noqa: S608
+    values = f"{migration.number}, '{migration.name}', '{migration.digest}'"
+    return f"insert into leasehold.migration (number, name, digest) values ({values});\n"  # noqa: S608
 
 
 def migrate(connection: psycopg.Connection[tuple[object, ...]]) -> list[str]:
-    """Brings the schema to this release in one transaction; safe beside running workers and beside another migrate."""
+    """Brings the schema to this release in one transaction.
+
+    Safe beside running workers and beside another migrate.
+    """
     with connection.transaction():
         connection.execute("select pg_catalog.pg_advisory_xact_lock(%s)", (LOCK,))
         connection.execute("set local search_path = pg_catalog")

@@ -1,4 +1,7 @@
-"""What the server says of itself: WAL written, transactions, locks held. For benchmarks and for tests that count."""
+"""What the server says of itself: WAL written, transactions, locks held.
+
+For benchmarks and for tests that count.
+"""
 
 import os
 from dataclasses import dataclass
@@ -6,7 +9,10 @@ from pathlib import Path
 
 from leasehold.store.connect import Connection
 
-ROOMS = "leasehold.job, leasehold.attempt, leasehold.ready, leasehold.running, leasehold.scheduled, leasehold.waiting, leasehold.dead, leasehold.tally_delta"
+ROOMS = (
+    "leasehold.job, leasehold.attempt, leasehold.ready, leasehold.running, leasehold.scheduled, "
+    "leasehold.waiting, leasehold.dead, leasehold.tally_delta"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ def clear(connection: Connection) -> None:
 
 def counters(connection: Connection) -> Counters:
     row = connection.execute(
-        "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn, xact_commit from pg_stat_database where datname = current_database()"
+        "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn, xact_commit"
+        " from pg_stat_database where datname = current_database()"
     ).fetchone()
     assert row is not None  # noqa: S101 - there is a database
     return Counters(int(row[0]), int(row[1]))
@@ -35,19 +42,11 @@ def ended(connection: Connection) -> int:
     return int(row[0])
 
 
-def ended_estimate(connection: Connection) -> int:
-    """The same from the server's statistics, up to a second late: counting a million rows would cost what is measured."""
-    row = connection.execute(
-        "select coalesce(sum(pg_stat_get_tuples_inserted(i.inhrelid) + pg_stat_get_xact_tuples_inserted(i.inhrelid)), 0)"
-        " from pg_inherits i where i.inhparent = 'leasehold.attempt'::regclass"
-    ).fetchone()
-    assert row is not None  # noqa: S101 - an aggregate has a row
-    return int(row[0])
-
-
 def sleeping(connection: Connection, queue: str) -> bool:
     """Does a runner wait to be woken for this queue?"""
-    row = connection.execute("select exists (select from leasehold.sleeper l where l.queue = %s)", (queue,)).fetchone()
+    row = connection.execute(
+        "select exists (select from leasehold.sleeper l where l.queue = %s)", (queue,)
+    ).fetchone()
     return row is not None and bool(row[0])
 
 
@@ -59,21 +58,30 @@ def waiting(connection: Connection) -> int:
 
 def span(connection: Connection) -> float:
     """Seconds from the first claim to the last end."""
-    row = connection.execute("select extract(epoch from max(ended_at) - min(claimed_at)) from leasehold.attempt").fetchone()
+    row = connection.execute(
+        "select extract(epoch from max(ended_at) - min(claimed_at)) from leasehold.attempt"
+    ).fetchone()
     assert row is not None  # noqa: S101 - an aggregate has a row
     return float(row[0])
 
 
 def locks(connection: Connection) -> int:
     """How many locks this connection's transaction holds, one on its own id left out."""
-    row = connection.execute("select count(*) from pg_locks where pid = pg_backend_pid() and locktype <> 'virtualxid'").fetchone()
+    row = connection.execute(
+        "select count(*) from pg_locks where pid = pg_backend_pid() and locktype <> 'virtualxid'"
+    ).fetchone()
     assert row is not None  # noqa: S101 - count(*) has a row
     return int(row[0])
 
 
 def server_cpu(connection: Connection) -> float:
-    """CPU seconds of the server's processes on this machine, with those that have ended; 0 where it cannot be seen."""
-    row = connection.execute("select pg_postmaster_start_time(), current_setting('data_directory')").fetchone()
+    """CPU seconds of the server's processes, with those that have ended.
+
+    0 where it cannot be seen: on another machine, or another system than Linux.
+    """
+    row = connection.execute(
+        "select pg_postmaster_start_time(), current_setting('data_directory')"
+    ).fetchone()
     if row is None:
         return 0.0
     try:

@@ -1,4 +1,7 @@
-"""One function per question; each answers with a `Call` that a driver carries. The SQL is in sql/reads, a file per question."""
+"""One function per question; each answers with a `Call` that a driver carries.
+
+The SQL is in sql/reads, a file per question.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +39,11 @@ def clock_now() -> Call[int]:
 
 
 def standing(jobs: Any) -> Call[Rows]:
-    """How jobs stand: (asked, id, state, task, queue, attempts, progress, note, result, error, enqueued, started, ended, runner, due, reason)."""
+    """How jobs stand.
+
+    (asked, id, state, task, queue, attempts, progress, note, result, error, enqueued, started,
+    ended, runner, due, reason)
+    """
     return Call("standing", "uuid[]", (jobs,), _raw)
 
 

@@ -15,7 +15,6 @@ from leasehold.errors import (
     Unreachable,
 )
 
-
 _JOB: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -23,8 +22,13 @@ class RunnerDead(DatabaseError):
     """This runner was reaped: whatever it held is somebody else's. Never reaches a user."""
 
 
-def explained(state: str | None, message: str, hint: str | None = None) -> LeaseholdError | None:
-    """Our error for a SQLSTATE, or None where the driver's own says it best. Never carries DETAIL: rows stand there."""
+def explained(  # noqa: C901, PLR0911 - a table: a line for each state
+    state: str | None, message: str, hint: str | None = None
+) -> LeaseholdError | None:
+    """Our error for a SQLSTATE, or None where the driver's own says it best.
+
+    Never carries DETAIL: rows stand there.
+    """
     text = message if not hint else f"{message}. {hint}"
     match state:
         case "LH001":
@@ -36,7 +40,8 @@ def explained(state: str | None, message: str, hint: str | None = None) -> Lease
             return EnqueueRefused(f"nothing was enqueued: {text}")
         case "23514":  # no partition found
             return EnqueueRefused(
-                f"nothing was enqueued: {message}; the days ahead are missing, run `leasehold doctor`"
+                f"nothing was enqueued: {message}; the days ahead are missing, "
+                "run `leasehold doctor`"
             )
         case "3F000" | "42P01" | "42883" | "42704":
             return SchemaMissing()
@@ -46,15 +51,18 @@ def explained(state: str | None, message: str, hint: str | None = None) -> Lease
             )
         case "25006":
             return ConnectionUnusable(
-                f"nothing was enqueued: the connection is read-only ({message}); hand over one to the primary"
+                f"nothing was enqueued: the connection is read-only ({message}); "
+                "hand over one to the primary"
             )
         case "25P02":
             return ConnectionUnusable(
-                "nothing was enqueued: the connection's transaction has failed already; roll it back first"
+                "nothing was enqueued: the connection's transaction has failed already; "
+                "roll it back first"
             )
         case "53100":
             return StorageFull(
-                f"nothing was enqueued: the database's disk is full ({message}); free space, then try again"
+                f"nothing was enqueued: the database's disk is full ({message}); "
+                "free space, then try again"
             )
         case "57P01" | "57P02" | "57P03" | "08000" | "08003" | "08006" | "08001" | "53300":
             return Unreachable(message)

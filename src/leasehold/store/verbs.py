@@ -1,4 +1,7 @@
-"""One function per verb; each answers with a `Call` that a driver carries. The SQL is in sql/verbs, a file per verb."""
+"""One function per verb; each answers with a `Call` that a driver carries.
+
+The SQL is in sql/verbs, a file per verb.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ Verdicts = list[tuple[UUID, str]]
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """A stored job; `duplicate_of` names the live one that has its key, and then this one never runs."""
+    """A stored job; with `duplicate_of`, the live job that has its key, it never runs."""
 
     id: UUID
     duplicate_of: UUID | None
@@ -106,7 +109,7 @@ def reap(limit: int, runner: int | None = None, begun: list[UUID] | None = None)
 
 
 def promote(limit: int) -> Call[tuple[int, float | None]]:
-    """Jobs whose time has come may run; answers how many, and in how many seconds the next is due."""
+    """Jobs whose time has come may run; answers how many, and the seconds until the next is due."""
     return Call("promote", "int", (limit,), lambda rows: (rows[0][0], rows[0][1]))
 
 
@@ -169,7 +172,7 @@ def redrive(
     queue: str | None = None,
     priority: int | None = None,
 ) -> Call[Verdicts]:
-    """Retries up to `limit` dead jobs, chosen by queue, task, tenant, error, reason, since, until."""
+    """Retries up to `limit` dead jobs; queue, task, tenant, error, reason, since, until choose."""
     return Call(
         "redrive",
         "jsonb int text text text int",
@@ -245,7 +248,10 @@ def lead(worker: int) -> Call[int | None]:
 
 
 def rotate(size: int = 4_000_000) -> Call[tuple[int | None, int | None, int | None, int]]:
-    """The segments of ready take turns; answers which was sealed, emptied, opened, and the bytes of the open one."""
+    """The segments of ready take turns.
+
+    Answers which was sealed, emptied, opened, and the bytes of the open one.
+    """
     return Call(
         "rotate", "bigint", (size,), lambda rows: (rows[0][0], rows[0][1], rows[0][2], rows[0][3])
     )
@@ -278,4 +284,6 @@ def retire_rest(job_table: str, attempt_table: str) -> Call[int]:
 
 def purge(tenant: str, limit: int, actor: str) -> Call[tuple[int, int]]:
     """A tenant leaves; answers how many of its jobs are gone, and how many still run."""
-    return Call("purge", "text int text", (tenant, limit, actor), lambda rows: (rows[0][0], rows[0][1]))
+    return Call(
+        "purge", "text int text", (tenant, limit, actor), lambda rows: (rows[0][0], rows[0][1])
+    )

@@ -1,6 +1,7 @@
 """Frees threads that wait for a server which has gone silent.
 
-A driver's own time-out waits for the server too, and keepalives see a live kernel: only closing the socket from outside helps.
+A driver's own time-out waits for the server too, and keepalives see a live kernel: only closing the
+socket from outside helps.
 """
 
 import threading
@@ -23,7 +24,7 @@ class Watchdog:
 
     @contextmanager
     def guard(self, connection: Connection, seconds: float) -> Iterator[None]:
-        """Within the block an answer may take so long; then the connection is cut and the call raises."""
+        """The block may take so long; then the connection is cut, and the call in it raises."""
         key = id(connection)
         with self._lock:
             self._due[key] = (time.monotonic() + seconds, connection)

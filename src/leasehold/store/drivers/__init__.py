@@ -1,4 +1,7 @@
-"""Each driver carries a `Call` on one library's connections. None of those libraries is imported before its user did."""
+"""Each driver carries a `Call` on one library's connections.
+
+None of those libraries is imported before its user did.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Literal
@@ -25,14 +28,18 @@ def kind_of(connection: Any) -> tuple[str, Kind]:
             awaited = package == "asyncpg" or "async" in cls.__name__.lower()
             return package, "async" if awaited else "sync"
     msg = (
-        f"conn= got a {type(connection).__module__}.{type(connection).__qualname__}; it takes a connection of psycopg or asyncpg, "
-        "a session or connection of SQLAlchemy, or Django's: nothing was done"
+        f"conn= got a {type(connection).__module__}.{type(connection).__qualname__}; it takes a "
+        "connection of psycopg or asyncpg, a session or connection of SQLAlchemy, or Django's: "
+        "nothing was done"
     )
     raise ConnectionUnusable(msg)
 
 
 async def carry(connection: Any, call: Call[Any]) -> Any:
-    """Runs a call on a connection somebody handed over. A sync one blocks the loop for the statement: it is theirs."""
+    """Runs a call on a connection somebody handed over.
+
+    A sync one blocks the loop for the statement: it is theirs.
+    """
     package, kind = kind_of(connection)
     module = _driver(package)
     if kind == "sync":
@@ -44,13 +51,16 @@ async def carry(connection: Any, call: Call[Any]) -> Any:
 def carry_sync(connection: Any, call: Call[Any]) -> Any:
     package, kind = kind_of(connection)
     if kind == "async":
-        msg = f"conn= got an async {package} connection in a call that does not await: use `await task.enqueue(...)`, or hand over a sync one"
+        msg = (
+            f"conn= got an async {package} connection in a call that does not await: "
+            "use `await task.enqueue(...)`, or hand over a sync one"
+        )
         raise ConnectionUnusable(msg)
     return _driver(package).run_sync(connection, call)
 
 
 def _driver(package: str) -> Any:
-    """Imported when first needed: the library it serves is loaded by then, by whose connection it is."""
+    """Imported when first needed: whoever has a connection has loaded the library it serves."""
     match package:
         case "psycopg":
             from leasehold.store.drivers import psycopg  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Carries calls on SQLAlchemy sessions and connections, sync and async, in the transaction they are in."""
+"""Carries calls on SQLAlchemy sessions and connections, sync and async, in their transaction."""
 
 from typing import Any, TypeVar
 
@@ -12,8 +12,9 @@ T = TypeVar("T")
 
 
 async def run(session: Any, call: Call[T]) -> T:
-    """An AsyncSession or AsyncConnection. exec_driver_sql and not the raw connection: SQLAlchemy sends BEGIN with it."""
+    """An AsyncSession or AsyncConnection."""
     try:
+        # exec_driver_sql and not the raw connection: SQLAlchemy sends BEGIN with it.
         connection = await session.connection() if _is_session(session) else session
         return call.read((await connection.exec_driver_sql(*_said(connection, call))).all())
     except Exception as error:

@@ -52,8 +52,13 @@ begin
     for v_twin in select f.id, f.task, f.key, coalesce(f.tenant, '') as tenant from fresh f
                    where f.key is not null and not exists (select from leasehold.job_key k where k.job_id = f.id) order by 4, 2, 3, 1
     loop
-      select k.job_id into strict v_holder from leasehold.job_key k
-       where (k.tenant, k.task, k.key) = (v_twin.tenant, v_twin.task, v_twin.key) for update;
+      loop -- again where retain just swept the key of one that has ended
+        insert into leasehold.job_key (tenant, task, key, job_id) values (v_twin.tenant, v_twin.task, v_twin.key, v_twin.id) on conflict do nothing;
+        select k.job_id into v_holder from leasehold.job_key k
+         where (k.tenant, k.task, k.key) = (v_twin.tenant, v_twin.task, v_twin.key) for update;
+        exit when found;
+      end loop;
+      continue when v_holder = v_twin.id;
       if exists (select from fresh f where f.id = v_holder) or leasehold.is_live(v_holder) then
         update leasehold.job set duplicate_of = v_holder where id = v_twin.id;
         v_twins := v_twins || v_twin.id;

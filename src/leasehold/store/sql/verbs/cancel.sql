@@ -16,7 +16,7 @@ begin
     v_rest := array(select x from unnest(v_rest) x where x not in (select e.job_id from unnest(v_left) e) order by x);
     -- A finish that holds the bundle goes first; what it left is looked at after its lock is ours.
     perform from leasehold.running r where r.job_ids && v_rest order by r.id for share;
-    for v_held in select * from leasehold.held_by(v_rest) loop
+    for v_held in select * from leasehold.held_by(v_rest) h order by h.job_id loop
       insert into leasehold.cancel_request (job_id, claim_no, runner, requested_at, reason)
       values (v_held.job_id, v_held.claim_no, v_held.runner, leasehold.now(), coalesce(p_reason, 'cancelled by ' || p_actor))
       on conflict on constraint cancel_request_pkey do update

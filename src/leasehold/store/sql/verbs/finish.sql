@@ -18,11 +18,12 @@ declare
 begin
   select h.floor, exists (select from leasehold.runner u where u.id = p_runner and u.dead_at is null) into v_floor, v_alive from leasehold.house h;
   if v_alive then
-    perform from leasehold.running r where r.id = any(p_bundles) and r.runner = p_runner order by r.id for update;
+    -- runner + 0: by the bundle's own key, never by the runner's index, where behind a held snapshot all its past bundles stand.
+    perform from leasehold.running r where r.id = any(p_bundles) and r.runner + 0 = p_runner order by r.id for update;
   end if;
   if v_alive and cardinality(p_jobs) > 0 then
     with mine as materialized (
-      select r.id, r.claimed_at, r.job_ids, r.claim_nos from leasehold.running r where r.id = any(p_bundles) and r.runner = p_runner
+      select r.id, r.claimed_at, r.job_ids, r.claim_nos from leasehold.running r where r.id = any(p_bundles) and r.runner + 0 = p_runner
     ), held as materialized (
       select m.id as bundle, m.claimed_at, x.job_id, x.claim_no from mine m cross join lateral unnest(m.job_ids, m.claim_nos) as x(job_id, claim_no)
     ), ended as materialized (

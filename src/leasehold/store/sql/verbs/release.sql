@@ -8,9 +8,9 @@ begin
   if not exists (select from leasehold.runner u where u.id = p_runner and u.dead_at is null) then
     return; -- reaping has its jobs, or will have them
   end if;
-  perform from leasehold.running r where r.id = any(p_bundles) and r.runner = p_runner order by r.id for update;
+  perform from leasehold.running r where r.id = any(p_bundles) and r.runner + 0 = p_runner order by r.id for update;
   return query select * from leasehold.settle(p_runner,
-    array(select r.id from leasehold.running r where r.id = any(p_bundles) and r.runner = p_runner),
+    array(select r.id from leasehold.running r where r.id = any(p_bundles) and r.runner + 0 = p_runner),
     (select coalesce(jsonb_agg(jsonb_build_object('job', o.job_id, 'claim', o.claim_no, 'outcome', 'released', 'delay', p_delay)), '[]')
        from unnest(p_jobs, p_claims) as o(job_id, claim_no)));
 end $$;

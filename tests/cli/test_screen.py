@@ -1,0 +1,56 @@
+"""What comes from a database cannot move the cursor, nor be markup."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from leasehold.cli import screen, times
+from leasehold.errors import SettingsError
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x07", "␛[31mred␇"),
+        ("two\nlines", "two␊lines"),
+        ("\x9b1A\x7f", "�1A␡"),
+        ("a\u202eb", "a�b"),
+        ("[bold]x[/]", "[bold]x[/]"),
+        ("żółw 🐢", "żółw 🐢"),
+    ],
+)
+def test_control_characters_are_drawn_and_not_obeyed(text, shown):
+    assert screen.safe(text) == shown
+
+
+def test_in_a_pipe_a_table_is_aligned_plain_text(capsys):
+    screen.table(["name", ">n"], [("a", "10"), (("longer", "red"), "7")])
+    assert capsys.readouterr().out == "name     n\na       10\nlonger   7\n"
+
+
+def test_on_a_terminal_markup_in_a_value_is_text(capsys, monkeypatch):
+    monkeypatch.setattr(screen, "terminal", lambda: True)
+    screen.table(["name"], [("[red]x[/red]",)])
+    screen.words(("[bold]y", "red"))
+    said = capsys.readouterr().out
+    assert "[red]x[/red]" in said
+    assert "[bold]y" in said
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"), [("90", 90), ("1.5m", 90), ("2h", 7200), ("1d", 86400), ("200ms", 0.2)]
+)
+def test_lengths_of_time_have_units(said, seconds):
+    assert times.seconds("delay", said) == seconds
+
+
+def test_a_length_nobody_understands_is_refused_with_an_example():
+    with pytest.raises(SettingsError, match="--delay takes a length of time such as 90, 5m"):
+        times.seconds("delay", "5 fortnights")
+
+
+def test_since_takes_a_time_or_how_long_ago():
+    before = datetime.now(UTC)
+    since = times.past("since", "2h")
+    assert before <= since + timedelta(hours=2) <= datetime.now(UTC)
+    assert times.past("since", "2026-03-01T08:00+00:00") == datetime(2026, 3, 1, 8, tzinfo=UTC)
