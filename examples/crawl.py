@@ -13,6 +13,8 @@ from leasehold import App, Retry, current_job
 app = App()
 
 PAGES = 200
+PIECE = 50  # pages that the summary reads between two saves
+PATIENCE = 3  # attempts after which a busy site answers
 
 
 class Gone(Exception):
@@ -28,7 +30,7 @@ async def get(page: int, attempt: int) -> str:
     await asyncio.sleep(0)
     if page % 50 == 0:
         raise Gone(f"/{page}")
-    if page % 20 == 0 and attempt < 3:
+    if page % 20 == 0 and attempt < PATIENCE:
         raise Busy(f"/{page}")
     return "word " * (page % 7 + 1)
 
@@ -48,10 +50,11 @@ async def summarise(words: list[int]) -> int:
     """In pieces: what an attempt has saved, the next one does not do again."""
     job = current_job()
     saved = await job.checkpoint() or {"at": 0, "sum": 0}
-    for at in range(saved["at"], len(words), 50):
-        if at == 100 and job.attempt == 1:
+    for at in range(saved["at"], len(words), PIECE):
+        if at == 2 * PIECE and job.attempt == 1:
             raise Busy("half way")
-        saved = {"at": at + 50, "sum": saved["sum"] + sum(words[at : at + 50])}
+        piece = words[at : at + PIECE]
+        saved = {"at": at + len(piece), "sum": saved["sum"] + sum(piece)}
         job.progress(100 * saved["at"] / len(words), f"{saved['at']} of {len(words)} pages")
         await job.save(saved)
     return saved["sum"]

@@ -9,7 +9,7 @@ import asyncio
 
 import psycopg
 
-from leasehold import App, Fail, Retry, current_job
+from leasehold import App, Fail, Handle, Retry, current_job
 
 app = App()
 
@@ -44,51 +44,40 @@ async def send_receipt(order_id: int) -> int | Fail:
     return None
 
 
-async def place_order(customer: str, cents: int) -> int:
+async def place_order(customer: str, cents: int) -> Handle[int | Fail] | None:
     """One transaction: no order without its job, no job without its order."""
     async with await connect() as conn:
         made = await conn.execute(
             "insert into orders (customer, cents) values (%s, %s) returning id", (customer, cents)
         )
         (order_id,) = await made.fetchone()
-        await send_receipt.using(conn=conn, key=f"receipt-{order_id}").enqueue(order_id)
-        if cents == 0:
-            await conn.rollback()
-    return order_id
+        receipt = await send_receipt.using(conn=conn, key=f"receipt-{order_id}").enqueue(order_id)
+        if cents > 0:
+            return receipt
+        await conn.rollback()  # and the job never was
+        return None
 
 
 async def main() -> None:
     async with app, app.worker(poll=0.2):
         async with await connect() as conn:
             await conn.execute(TABLES)
-        for customer, cents in (("ada", 1990), ("grace", 0), ("alan", 450), ("edsger", 12_000)):
-            await place_order(customer, cents)
+        customers = (("ada", 1990), ("grace", 0), ("alan", 450), ("edsger", 12_000))
+        receipts = [await place_order(customer, cents) for customer, cents in customers]
         # A customer who asks for the receipt again gets the job that is there already.
         again = await send_receipt.using(key="receipt-4").enqueue(4)
-        status = await again.wait(timeout=20)
-        print(f"receipt of order 4: {status.state}, attempts {status.attempts}")
+        print("the receipt of order 4 was asked for already:", again.duplicate)
 
+        for receipt in filter(None, receipts):
+            cents = await receipt.result(timeout=20)
+            attempts = (await receipt.status()).attempts
+            print(f"a receipt over {cents / 100:.2f}, attempts {attempts}")
         missing = await (await send_receipt.enqueue(999)).wait(timeout=20)
         print(f"receipt of order 999: {missing.state}, {missing.error['message']}")
 
-        while await left():
-            await asyncio.sleep(0.05)
         async with await connect() as conn:
-            rows = await conn.execute(
-                "select order_id, count(*) from receipts group by order_id order by order_id"
-            )
-            for order_id, receipts in await rows.fetchall():
-                print(f"order {order_id}: {receipts} receipt")
-
-
-async def left() -> int:
-    """Receipts that are still to be written."""
-    async with await connect() as conn:
-        rows = await conn.execute(
-            "select count(*) from orders o "
-            "where not exists (select from receipts r where r.order_id = o.id)"
-        )
-        return (await rows.fetchone())[0]
+            counted = await conn.execute("select count(*), count(distinct order_id) from receipts")
+            print("receipts: {}, of orders: {}".format(*await counted.fetchone()))
 
 
 if __name__ == "__main__":

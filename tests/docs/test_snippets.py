@@ -1,6 +1,7 @@
 """What the documentation shows works as it is shown."""
 
 import re
+import shlex
 
 import pytest
 from pages import ROOT, Page, blocks, pages, shell_lines, texts
@@ -22,11 +23,11 @@ async def test_every_block_of_a_page_runs(path, leasehold_dsn, tmp_path, monkeyp
 
 @pytest.mark.parametrize(("place", "line"), shell_lines())
 def test_every_command_line_is_one_that_leasehold_takes(place, line):
-    words = line.split()[1:]
+    words = shlex.split(line)[1:]
     if words[0].startswith("--"):
         return
     assert words[0] in COMMANDS
-    app.parse_args(line.split()[1:], exit_on_error=False, print_error=False)
+    app.parse_args(words, exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -11,11 +11,12 @@ ROOT = Path(__file__).parents[2]
 
 PRINTED = {
     "receipts": """\
-receipt of order 4: succeeded, attempts 1
+the receipt of order 4 was asked for already: True
+a receipt over 19.90, attempts 1
+a receipt over 4.50, attempts 2
+a receipt over 120.00, attempts 1
 receipt of order 999: failed, there is no order 999
-order 1: 1 receipt
-order 3: 1 receipt
-order 4: 1 receipt
+receipts: 3, of orders: 3
 """,
     "crawl": """\
 succeeded: 196

@@ -1,7 +1,6 @@
 """7. An idempotency key never has two live jobs."""
 
 from leasehold.store import verbs
-from testhouse import Aside
 
 
 def live(house, jobs):
@@ -9,9 +8,7 @@ def live(house, jobs):
 
 
 def test_many_sessions_at_once(house):
-    asides = [
-        Aside(house, house.connect(), lambda c: house.enqueue(key="k", by=c)) for _ in range(8)
-    ]
+    asides = [house.aside(lambda c: house.enqueue(key="k", by=c)) for _ in range(8)]
     assert live(house, [one.result() for one in asides]) == 1
 
 
@@ -19,7 +16,7 @@ def test_enqueues_and_retries_at_once(house):
     jobs = [house.dead(key="k") for _ in range(3)]
     works = [lambda c, j=job: house.call(verbs.retry([j], "ann"), c) for job in jobs]
     works += [lambda c: jobs.append(house.enqueue(key="k", by=c))] * 3
-    for one in [Aside(house, house.connect(), work) for work in works]:
+    for one in [house.aside(work) for work in works]:
         one.result()
     assert live(house, jobs) == 1
 

@@ -3,7 +3,6 @@
 import random
 
 from leasehold.store import verbs
-from testhouse import Aside
 
 
 def test_a_job_that_moved_a_million_times_goes_on(house):
@@ -45,5 +44,5 @@ def test_many_hands_on_the_same_jobs_in_any_order_never_deadlock(house):
         lambda c: house.call(verbs.retry(both[3], "d"), c),
         lambda c: house.call(verbs.cancel(both[3], "e"), c),
     ]
-    for one in [Aside(house, house.connect(), work) for work in works * 2]:
+    for one in [house.aside(work) for work in works * 2]:
         one.result()

@@ -6,6 +6,7 @@ from leasehold.operate import status as module
 from leasehold.operate.ask import on
 from leasehold.operate.status import status
 from leasehold.store import verbs
+from leasehold.store.connect import connect_sync
 
 
 @pytest.fixture
@@ -38,13 +39,15 @@ def test_due_jobs_count_as_waiting_for_a_worker(house, now):
     assert now().stranded == ["a"]
 
 
-def test_a_long_line_is_estimated_and_a_short_one_beside_it_is_exact(house, now, monkeypatch):
-    house.do(
-        "insert into leasehold.job (task, queue) select 't', 'long' from generate_series(1, 30000)"
-    )
-    house.enqueue_many(3, queue="short")
+def test_a_long_line_is_estimated_and_a_short_one_beside_it_is_exact(leasehold_dsn, monkeypatch):
     monkeypatch.setattr(module, "EXACT", 1_000)
-    found = now()
+    with connect_sync(leasehold_dsn) as connection:
+        for name, jobs in (("long", 30_000), ("short", 3)):
+            connection.execute(
+                "insert into leasehold.job (task, queue) select 't', %s from generate_series(1, %s)",
+                (name, jobs),
+            )
+        found = status(on(connection))
     assert queue(found, "short")["ready"].jobs == 3
     assert queue(found, "short")["ready"].exact
     assert not queue(found, "long")["ready"].exact

@@ -42,7 +42,7 @@ class Ends:
         self._listening: asyncio.Task[None] | None = None
 
     async def wait(self, job: UUID, timeout: float | None) -> bool:
-        """True when the job has ended, False when the time is over; NotFound where there is none."""
+        """True when the job has ended, False when time is over; NotFound where there is none."""
         told = self._awaited.setdefault(job, Told())
         told.waiters += 1
         try:

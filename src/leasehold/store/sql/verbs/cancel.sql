@@ -8,6 +8,7 @@ declare
   v_rest uuid[] := array(select distinct x from unnest(p_jobs) x order by x);
   v_left leasehold.entry[];
   v_held record;
+  v_over uuid[];
 begin
   for v_try in 1 .. 20 loop
     v_left := array(select l.entry from leasehold.leave_rooms(v_rest, array['ready', 'scheduled', 'waiting', 'dispatched']) l);
@@ -27,8 +28,9 @@ begin
       v_rest := array_remove(v_rest, v_held.job_id);
       return next;
     end loop;
-    return query select a.job_id, 'ended' from leasehold.last_attempt(v_rest) a where a.ended;
-    v_rest := array(select x from unnest(v_rest) x where x not in (select a.job_id from leasehold.last_attempt(v_rest) a where a.ended) order by x);
+    v_over := array(select a.job_id from leasehold.last_attempt(v_rest) a where a.ended);
+    return query select x, 'ended' from unnest(v_over) x;
+    v_rest := array(select x from unnest(v_rest) x where x <> all (v_over) order by x);
     return query select x, 'not_found' from unnest(v_rest) x where not exists (
       select from leasehold.job_body b where b.id = x and b.id = any(v_rest) and b.duplicate_of is null);
     v_rest := array(select b.id from leasehold.job_body b where b.id = any(v_rest) and b.duplicate_of is null order by b.id);
