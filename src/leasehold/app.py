@@ -2,43 +2,34 @@
 
 import asyncio
 import atexit
-import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from itertools import islice
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
 
 from leasehold.define.options import Options
 from leasehold.define.task import Definition, Run
-from leasehold.enqueue import accept
-from leasehold.enqueue.bulk import CHUNK, STEP, Bulk, Progress
-from leasehold.enqueue.coalesce import Coalescer
+from leasehold.enqueue import accept, post
+from leasehold.enqueue.bulk import Progress
 from leasehold.enqueue.ends import Ends
 from leasehold.enqueue.handle import Handle
 from leasehold.enqueue.ids import Ids
-from leasehold.errors import DefinitionError, KeyTaken, LeaseholdError, Unreachable
-from leasehold.fleet.heartbeat import Heartbeat
-from leasehold.maintain.leader import Leader
-from leasehold.observe.board import Board
+from leasehold.enqueue.post import Arguments, Post, PostSync
+from leasehold.errors import DefinitionError, KeyTaken, LeaseholdError
+from leasehold.inside import work_inside
 from leasehold.payloads.codec import LIMIT, Codec
 from leasehold.payloads.kinds import Custom
 from leasehold.runner.run import Pace, Runner
-from leasehold.store import connect, drivers, reads, verbs
 from leasehold.store.address import Address
 from leasehold.store.call import Call
-from leasehold.store.copy import copy_jobs, copy_jobs_sync
-from leasehold.store.drivers.psycopg import run_sync
 from leasehold.store.lane import Lane
 from leasehold.store.verbs import Enqueued
 
-log = logging.getLogger("leasehold.enqueue")
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-Arguments = Iterable[Mapping[str, Any]]
 
 
 class App:
@@ -64,12 +55,10 @@ class App:
         self._opening = threading.Lock()
         self._ids = Ids()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._enqueueing: Lane | None = None
+        self._post: Post | None = None
         self._asking: Lane | None = None
         self._ends: Ends | None = None
-        self._coalescer = Coalescer(self._send)
-        self._sync: connect.Connection | None = None
-        self._sync_turn = threading.RLock()
+        self._sync = PostSync(self.open_sync, self._ids)
 
     # Defining.
 
@@ -150,8 +139,7 @@ class App:
         if self._loop is loop:
             return  # somebody else was quicker
         # What belonged to another loop ended with it.
-        self._loop, self._coalescer = loop, Coalescer(self._send)
-        self._enqueueing, self._asking = Lane(dsn), Lane(dsn)
+        self._loop, self._post, self._asking = loop, Post(dsn, self._ids), Lane(dsn)
         self._ends = Ends(dsn, self._asking.ask)
 
     def open_sync(self) -> str:
@@ -164,18 +152,16 @@ class App:
 
     async def close(self) -> None:
         """Connections are closed; an embedded server that nobody else uses stops."""
-        for part in (self._ends, self._enqueueing, self._asking):
+        for part in (self._ends, self._post, self._asking):
             if part is not None:
                 await part.close()
-        self._loop = self._enqueueing = self._asking = self._ends = None
+        self._loop = self._post = self._asking = self._ends = None
         await asyncio.to_thread(self.close_sync)
 
     def close_sync(self) -> None:
         with self._opening:
             atexit.unregister(self.close_sync)
-            if self._sync is not None:
-                self._sync.close()
-                self._sync = None
+            self._sync.close()
             self.address.close()
 
     async def __aenter__(self) -> Self:
@@ -200,14 +186,8 @@ class App:
         return await self._asking.ask(call)
 
     def ask_sync(self, call: Call[T]) -> T:
-        with self._sync_turn:
-            return run_sync(self._sync_connection(), call)
-
-    def _sync_connection(self) -> connect.Connection:
-        dsn = self.open_sync()
-        if self._sync is None or self._sync.closed:
-            self._sync = connect.connect_sync(dsn)
-        return self._sync
+        answer: T = self._sync.ask(call)
+        return answer
 
     async def ended(self, job: UUID, timeout: float | None) -> bool:
         await self.open()
@@ -219,56 +199,19 @@ class App:
             return definition.codec.decode_result(raw)
         return Codec.plain(raw)
 
-    # Enqueueing.
+    # Enqueueing, for tasks.
 
-    async def enqueue_row(self, row: accept.Row, conn: Any) -> Enqueued:
+    async def enqueue(self, row: accept.Row, conn: Any) -> Enqueued:
         if conn is not None:
-            stored: Enqueued = (await drivers.carry(conn, verbs.enqueue(accept.document([row]))))[0]
-            return stored
+            return await post.enqueue_on(conn, row)
         await self.open()
-        return await self._coalescer.enqueue(row)
+        assert self._post is not None  # noqa: S101 - open() made it
+        return await self._post.enqueue(row)
 
-    def enqueue_row_sync(self, row: accept.Row, conn: Any) -> Enqueued:
-        if conn is not None:
-            stored: Enqueued = drivers.carry_sync(conn, verbs.enqueue(accept.document([row])))[0]
-            return stored
-        with self._sync_turn:
-            try:
-                [stored] = self.ask_sync(verbs.enqueue(self._named_sync(row)))
-            except Unreachable:
-                [stored] = self.ask_sync(verbs.enqueue(self._named_sync(row)))
-            if accept.runs_at_once(row):
-                with _unharmed():
-                    self.ask_sync(verbs.wake([accept.queue_of(row)]))
-            return stored
+    def enqueue_sync(self, row: accept.Row, conn: Any) -> Enqueued:
+        return self._sync.enqueue(row) if conn is None else post.enqueue_on_sync(conn, row)
 
-    def _named_sync(self, row: accept.Row) -> str:
-        """With an id, so that asking again after a lost answer stores nothing twice."""
-        if "id" not in row:
-            if self._ids.stale:
-                self._ids.measured(self.ask_sync(reads.clock_now()))
-            [row["id"]] = self._ids.make(1)
-        return accept.document([row])
-
-    async def _send(self, rows: list[accept.Row]) -> list[Enqueued]:
-        """One transaction.
-
-        Ids are made here, so that asking again after a lost answer stores nothing twice.
-        """
-        lane = self._enqueueing
-        assert lane is not None  # noqa: S101 - open() made it
-        if self._ids.stale:
-            self._ids.measured(await lane.ask_twice(reads.clock_now()))
-        document = accept.document(
-            [{"id": made, **row} for made, row in zip(self._ids.make(len(rows)), rows, strict=True)]
-        )
-        stored = await lane.ask_twice(verbs.enqueue(document))
-        if queues := sorted({accept.queue_of(row) for row in rows if accept.runs_at_once(row)}):
-            with _unharmed():
-                await lane.ask(verbs.wake(queues, len(rows)))
-        return stored
-
-    async def enqueue_bulk(
+    async def enqueue_many(
         self,
         definition: Definition,
         options: Options,
@@ -277,52 +220,13 @@ class App:
         progress: Progress,
     ) -> list[Enqueued]:
         """One transaction: ours, or the one `conn` is in."""
-        if conn is None:
-            await self.open()
-            lane = self._enqueueing
-            assert lane is not None  # noqa: S101 - open() made it
-            if self._ids.stale:
-                self._ids.measured(await lane.ask_twice(reads.clock_now()))
-            asked = Bulk(definition, options, arguments, self._ids)
-            async with lane.transaction() as connection:
-                stored = await self._copied(connection, asked, progress)
-            if asked.wakes and stored:
-                with _unharmed():
-                    await lane.ask(verbs.wake([asked.queue], len(stored)))
-            return stored
-        self._ids.measured(await drivers.carry(conn, reads.clock_now()))
-        asked = Bulk(definition, options, arguments, self._ids)
-        if drivers.kind_of(conn) == ("psycopg", "async"):
-            return await self._copied(conn, asked, progress)
-        stored = []
-        for document in asked.documents():
-            stored += await drivers.carry(conn, verbs.enqueue(document))
-            progress(len(stored))
-        return stored
+        if conn is not None:
+            return await post.enqueue_many_on(conn, definition, options, arguments, progress)
+        await self.open()
+        assert self._post is not None  # noqa: S101 - open() made it
+        return await self._post.enqueue_many(definition, options, arguments, progress)
 
-    async def _copied(self, connection: Any, asked: Bulk, progress: Progress) -> list[Enqueued]:
-        columns = asked.columns(self._ids.now())
-        steps = asked.steps()
-        more = True
-
-        async def chunk() -> AsyncIterator[bytes]:
-            nonlocal more
-            for _ in range(CHUNK // STEP):
-                step = next(steps, None)
-                if step is None:
-                    more = False
-                    return
-                yield columns.lines(*step)
-                # The lines before these are on their way while the next are made.
-                await asyncio.sleep(0)
-
-        while more:
-            await copy_jobs(connection, columns, chunk())
-            progress(len(asked.ids))
-        twins = await drivers.carry(connection, reads.twins(asked.ids)) if asked.keyed else {}
-        return [Enqueued(made, twins.get(made)) for made in asked.ids]
-
-    def enqueue_bulk_sync(
+    def enqueue_many_sync(
         self,
         definition: Definition,
         options: Options,
@@ -330,30 +234,9 @@ class App:
         conn: Any,
         progress: Progress,
     ) -> list[Enqueued]:
-        with self._sync_turn:
-            connection = self._sync_connection() if conn is None else conn
-            self._ids.measured(drivers.carry_sync(connection, reads.clock_now()))
-            asked = Bulk(definition, options, arguments, self._ids)
-            stored: list[Enqueued] = []
-            if drivers.kind_of(connection) == ("psycopg", "sync"):
-                with connection.transaction():
-                    stored = self._copied_sync(connection, asked, progress)
-            else:
-                for document in asked.documents():
-                    stored += drivers.carry_sync(connection, verbs.enqueue(document))
-                    progress(len(stored))
-            if conn is None and asked.wakes and stored:
-                with _unharmed():
-                    run_sync(connection, verbs.wake([asked.queue], len(stored)))
-            return stored
-
-    def _copied_sync(self, connection: Any, asked: Bulk, progress: Progress) -> list[Enqueued]:
-        columns, steps = asked.columns(self._ids.now()), asked.steps()
-        while some := list(islice(steps, CHUNK // STEP)):
-            copy_jobs_sync(connection, columns, (columns.lines(*step) for step in some))
-            progress(len(asked.ids))
-        twins = drivers.carry_sync(connection, reads.twins(asked.ids)) if asked.keyed else {}
-        return [Enqueued(made, twins.get(made)) for made in asked.ids]
+        if conn is not None:
+            return post.enqueue_many_on_sync(conn, definition, options, arguments, progress)
+        return self._sync.enqueue_many(definition, options, arguments, progress)
 
     # Working, in this very process.
 
@@ -364,86 +247,12 @@ class App:
         One runner, with its heartbeat and the leader's duties in threads. Takes queues,
         concurrency, threads, processes, poll, grace.
         """
+        from leasehold import __version__  # noqa: PLC0415 - it imports us
+
         await self.open()
-        dsn = self.address.dsn
         said = Pace(**{"queues": tuple(self.queues()), **pace})
-        with self._membership(dsn, said) as (runner, loop):
-            loop.append(asyncio.get_running_loop())
-            running = asyncio.create_task(runner.run())
-            try:
-                yield runner
-            finally:
-                runner.stop()
-                await running
-
-    @contextmanager
-    def _membership(
-        self, dsn: str, pace: Pace
-    ) -> Iterator[tuple[Runner, list[asyncio.AbstractEventLoop]]]:
-        import os  # noqa: PLC0415
-        import socket  # noqa: PLC0415
-
-        from leasehold import __version__  # noqa: PLC0415
-
-        with connect.connect_sync(dsn) as connection:
-            worker = run_sync(
-                connection,
-                verbs.enrol(
-                    os.getpid(),
-                    socket.gethostname(),
-                    __version__,
-                    list(pace.queues),
-                    sorted(self.definitions),
-                ),
-            )
-            number, lease = run_sync(connection, verbs.hire(worker, os.getpid()))
-        board = Board(bytearray(Board.size(pace.concurrency)), pace.concurrency)
-        runner = Runner(self.definitions, dsn, number, board, pace)
-        loop: list[asyncio.AbstractEventLoop] = []
-        heartbeat = Heartbeat(
-            dsn, worker, lease, lambda: [_Inside(runner, board, loop)] if loop else []
-        )
-        runner.beat_now = heartbeat.beat_now
-        leader = Leader(dsn, worker)
-        heartbeat.start()
-        leader.start()
-        try:
-            yield runner, loop
-        finally:
-            heartbeat.stop()
-            leader.stop()
-            with connect.connect_sync(dsn) as connection:
-                run_sync(connection, verbs.beat(worker, [], runner.report()["tally"]))
-                run_sync(connection, verbs.leave(worker))
-
-
-@contextmanager
-def _unharmed() -> Iterator[None]:
-    """The jobs are stored: whoever heard that waking failed would enqueue them again.
-
-    A poll finds them.
-    """
-    try:
-        yield
-    except (LeaseholdError, connect.Error) as error:
-        log.warning("runners could not be woken, they look by themselves: %s", error)
-
-
-class _Inside:
-    """A runner in this process, seen from the heartbeat's thread."""
-
-    def __init__(self, runner: Runner, board: Board, loop: list[asyncio.AbstractEventLoop]) -> None:
-        self._runner, self._board, self._loop = runner, board, loop[0]
-
-    def report(self) -> dict[str, Any]:
-        return {
-            **self._runner.report(),
-            "loop_age": self._board.age(),
-            "begun": self._board.begun(),
-        }
-
-    def hear(self, news: Mapping[str, Any]) -> None:
-        self._loop.call_soon_threadsafe(self._runner.hear, news)
+        async with work_inside(self.address.dsn, self.definitions, said, __version__) as runner:
+            yield runner
 
 
 class Task(Generic[P, R]):
@@ -494,11 +303,11 @@ class Task(Generic[P, R]):
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Stores a job; with `conn=` in that connection's transaction."""
-        return self._handle(await self.app.enqueue_row(self._row(args, kwargs), self._conn))
+        return self._handle(await self.app.enqueue(self._row(args, kwargs), self._conn))
 
     def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """The same without an event loop."""
-        return self._handle(self.app.enqueue_row_sync(self._row(args, kwargs), self._conn))
+        return self._handle(self.app.enqueue_sync(self._row(args, kwargs), self._conn))
 
     async def enqueue_many(
         self,
@@ -510,7 +319,7 @@ class Task(Generic[P, R]):
 
         All are checked first: a bad one refuses the call before anything is written.
         """
-        stored = await self.app.enqueue_bulk(
+        stored = await self.app.enqueue_many(
             self.definition, self._options, arguments, self._conn, progress
         )
         return [self._handle(one) for one in stored]
@@ -521,7 +330,7 @@ class Task(Generic[P, R]):
         *,
         progress: Callable[[int], None] = lambda _: None,
     ) -> list[Handle[R]]:
-        stored = self.app.enqueue_bulk_sync(
+        stored = self.app.enqueue_many_sync(
             self.definition, self._options, arguments, self._conn, progress
         )
         return [self._handle(one) for one in stored]

@@ -22,8 +22,8 @@ def test_the_id_is_printed_and_nothing_else(typed, house):
 
 
 def test_options_are_the_columns_of_the_job(typed, house):
-    typed("enqueue", "t", "--queue", "q", "--priority", "5", "--delay", "2h", "--tenant", "acme",
-          "--tag", "a", "--tag", "b", "--max-attempts", "2", "--id", "mine", "--group", "g")  # fmt: skip
+    said = "--queue q --priority 5 --delay 2h --tenant acme --tag a --tag b --max-attempts 2"
+    typed("enqueue", "t", *said.split(), "--id", "mine", "--group", "g")
     [row] = house.rows(
         'select queue, priority, tenant, tags, max_attempts, name, "group" from leasehold.job'
     )
@@ -59,6 +59,14 @@ def test_a_taken_key_is_said(typed):
     again = typed("enqueue", "t", "--key", "k")
     assert again.code == 0
     assert f"duplicate of {first}" in again.out
+
+
+def test_a_job_that_nobody_would_take_is_enqueued_and_said(typed, house):
+    house.runner(house.worker(queues=["mail"], tasks=["welcome"]))
+    answer = typed("enqueue", "welcome")
+    assert answer.code == 0
+    assert "no live worker of queue 'default' knows a task 'welcome'" in answer.err
+    assert typed("enqueue", "welcome", "--queue", "mail").err == ""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line as a whole: what it says to whoever mistypes, and that it never shows a traceback."""
+"""The command line as a whole: what it says to whoever mistypes, and that it shows no traceback."""
 
 import pytest
 

@@ -54,3 +54,18 @@ def test_since_takes_a_time_or_how_long_ago():
     since = times.past("since", "2h")
     assert before <= since + timedelta(hours=2) <= datetime.now(UTC)
     assert times.past("since", "2026-03-01T08:00+00:00") == datetime(2026, 3, 1, 8, tzinfo=UTC)
+
+
+def test_on_a_narrow_terminal_texts_are_cut_and_ids_are_not():
+    widths = [36, 9, 40, 11, 4, 60]
+    right = [False, False, False, False, True, False]
+    assert screen.fitting(widths, right, 200) == widths
+    narrow = screen.fitting(widths, right, 100)
+    assert sum(narrow) + 2 * 5 <= 100 or narrow[5] == 2 * screen.NARROWEST
+    assert narrow[0] == 36
+    assert narrow[4] == 4
+
+
+def test_wide_characters_take_two_places(capsys):
+    screen.table(["name", ">n"], [("日本", "1"), ("abcd", "2")])
+    assert capsys.readouterr().out == "name  n\n日本  1\nabcd  2\n"

@@ -47,6 +47,16 @@ def anchors(text):
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_every_file_that_the_architecture_names_is_there():
+    inside = ROOT / "src" / "leasehold"
+    below = (ROOT, inside, inside / "store", inside / "store" / "sql")
+    named = re.findall(
+        r"`([\w/]+(?:/|\.py|\.sql|\.toml|\.md))`", (ROOT / "ARCHITECTURE.md").read_text()
+    )
+    missing = [n for n in named if "NAME" not in n and not any((f / n).exists() for f in below)]
+    assert [n for n in missing if "/" in n] == []
+
+
 def test_the_pages_for_people_stay_short():
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
     longest = {

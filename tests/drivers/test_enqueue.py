@@ -92,8 +92,8 @@ async def nothing() -> None:
 async def send_past_the_door(way, task):
     row = {"task": task.name, "payload": {}, "priority": 99_999}
     if way.awaited:
-        return await task.app.enqueue_row(row, way.conn)
-    return task.app.enqueue_row_sync(row, way.conn)
+        return await task.app.enqueue(row, way.conn)
+    return task.app.enqueue_sync(row, way.conn)
 
 
 async def test_a_sync_connection_may_be_handed_to_an_awaited_call(way, task, house):

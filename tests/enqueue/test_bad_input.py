@@ -128,7 +128,7 @@ async def test_an_id_from_another_time_is_refused_with_both_times(app, take, hou
     """Bad input 22, as a program that writes the row itself would do it."""
     row = {"task": "take", "id": "0199a2b4-0000-7000-8000-000000000000"}
     with pytest.raises(LeaseholdError, match=r"id whose time is .* the database says"):
-        app.enqueue_row_sync(row, house.connection)
+        app.enqueue_sync(row, house.connection)
     assert house.count("job") == 0
 
 

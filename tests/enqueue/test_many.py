@@ -103,7 +103,7 @@ async def test_one_callers_bad_row_is_not_its_neighbours_fault(app, hello, house
     bad = {"task": "hello", "payload": {}, "priority": 99_999}
     answers = await asyncio.gather(
         *(hello.enqueue(n) for n in range(10)),
-        app.enqueue_row(bad, None),
+        app.enqueue(bad, None),
         *(hello.enqueue(n) for n in range(10)),
         return_exceptions=True,
     )

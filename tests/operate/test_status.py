@@ -44,7 +44,8 @@ def test_a_long_line_is_estimated_and_a_short_one_beside_it_is_exact(leasehold_d
     with connect_sync(leasehold_dsn) as connection:
         for name, jobs in (("long", 30_000), ("short", 3)):
             connection.execute(
-                "insert into leasehold.job (task, queue) select 't', %s from generate_series(1, %s)",
+                "insert into leasehold.job (task, queue) "
+                "select 't', %s from generate_series(1, %s)",
                 (name, jobs),
             )
         found = status(on(connection))

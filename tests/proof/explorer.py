@@ -7,6 +7,7 @@ the other one. A schedule is the order of those goes: "AABB".
 """
 
 import json
+import os
 import re
 import select
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,9 @@ from typing import Any
 import psycopg
 from psycopg import pq
 
-GATES = 6  # of one verb; more are thinned out evenly
-PREEMPTIONS = 2  # so often a session is stopped although it could go on
+GATES = int(os.environ.get("LEASEHOLD_GATES", "4"))  # of one verb; more are thinned out evenly
+# So often a session is stopped although it could go on.
+PREEMPTIONS = int(os.environ.get("LEASEHOLD_PREEMPTIONS", "2"))
 
 NAMES = ("r1", "r2", "s1", "w1", "p1", "d1", "x1", "x2", "k1", "e1", "nA1", "nA2", "nB1", "nB2")
 PARTS = dict.fromkeys(("k1", "nA1", "nB1"), "key K")
@@ -352,7 +354,7 @@ class Explorer:
     def gates(self, verb: str) -> list[str]:
         """Those it comes by when it is alone, thinned out."""
         if verb not in self._gates:
-            self._reset()
+            self.reset()
             self.a.begin(verb, "*")
             self._alone(self.a)
             found = [gate for gate in self.a.passed if gate.endswith(("#1", "#2"))]
@@ -363,7 +365,7 @@ class Explorer:
 
     def serial(self, first: Session, second: Session, verbs: Sequence[str], again: int = 0) -> Outcome:
         """One after the other; `again` says how often both are repeated then, unseen."""
-        self._reset()
+        self.reset()
         for session, verb in zip((self.a, self.b), verbs, strict=True):
             session.begin(verb, "")
         self._alone(first)
@@ -373,7 +375,7 @@ class Explorer:
     def run(self, verbs: Sequence[str], prefix: str, again: int = 0) -> tuple[str, list[str], Outcome]:
         """Follows the prefix, then lets whoever goes go on. Answers the schedule, who else could
         have gone at each of its letters, and the outcome."""
-        self._reset()
+        self.reset()
         self.schedules += 1
         for session, verb in zip((self.a, self.b), verbs, strict=True):
             session.begin(verb, f",{','.join(self.gates(verb))},")
@@ -420,8 +422,9 @@ class Explorer:
                 session.state = "blocked"
                 return
 
-    def _alone(self, session: Session) -> None:
-        session.send()
+    def _alone(self, session: Session, *, go_on: bool = False) -> None:
+        if not go_on:
+            session.send()
         while session.state != "ended":
             session.heard(1000)
 
@@ -430,7 +433,7 @@ class Explorer:
             self.driver.execute("select pg_advisory_lock(777, %s)", (session.unlocked,))
             session.unlocked = None
 
-    def _reset(self) -> None:
+    def reset(self) -> None:
         self._lock_again(self.a)
         self._lock_again(self.b)
         self.driver.execute("select proof.reset()")
@@ -442,10 +445,22 @@ class Explorer:
                 if verb in SWEEPS:
                     session.begin(verb, "")
                     self._alone(session)
+        return Outcome(answers, self.tables())
+
+    def tables(self, without: str = "") -> str:
         row = self.driver.execute(self._look).fetchone()
         assert row is not None
-        tables = {name: sorted(rows, key=repr) for name, rows in json.loads(self._named(row[0])).items()}
-        return Outcome(answers, json.dumps(tables))
+        tables = json.loads(self._named(row[0]))
+        tables.pop(without, None)
+        return json.dumps({name: sorted(rows, key=repr) for name, rows in tables.items()})
+
+    def stop_at(self, verb: str, gate: int) -> None:
+        """The verb alone, until somebody cancels its statement at its gate of this number."""
+        self.reset()
+        self.a.begin(verb, f",{self.gates(verb)[gate]},")
+        self._go(self.a, self.b)
+        self.driver.execute("select pg_cancel_backend(%s)", (self.a.pid,))
+        self._alone(self.a, go_on=True)
 
     def _named(self, text: str) -> str:
         return self._id.sub(lambda found: self.names[found[0]], text)
@@ -470,7 +485,7 @@ class Explorer:
 
     def wrong(self, verbs: Sequence[str]) -> list[str]:
         """The schedules of two verbs whose outcome no order of the two alone could have."""
-        serial = self._serials(verbs)
+        serial = self.serials(verbs)
         found = []
         for schedule, outcome in self.explore(verbs):
             if outcome in serial:
@@ -484,7 +499,7 @@ class Explorer:
                 found.append(f"{','.join(verbs)}:{schedule} {'; '.join(faults)}")
         return found
 
-    def _serials(self, verbs: Sequence[str], again: int = 0) -> list[Outcome]:
+    def serials(self, verbs: Sequence[str], again: int = 0) -> list[Outcome]:
         orders = ((self.a, self.b), (self.b, self.a))
         return [self.serial(one, two, verbs, again) for one, two in orders]
 
@@ -492,7 +507,7 @@ class Explorer:
         """A verb that passes over what somebody else holds comes back for it a moment later."""
         _, _, outcome = self.run(verbs, schedule, again=2)
         outcome = Outcome(("[]", "[]"), outcome.tables)
-        serial = [Outcome(("[]", "[]"), o.tables) for o in self._serials(verbs, again=2)]
+        serial = [Outcome(("[]", "[]"), o.tables) for o in self.serials(verbs, again=2)]
         return not (strays(outcome, serial, verbs) or self._audit(self.driver))
 
 

@@ -20,7 +20,7 @@ from leasehold.enqueue import accept
 from leasehold.errors import EnqueueRefused, LeaseholdError, PayloadError, SettingsError
 from leasehold.operate.ask import Ask
 from leasehold.payloads.codec import Codec
-from leasehold.store import verbs
+from leasehold.store import reads, verbs
 
 CHUNK: Final = 1_000  # lines in one statement
 
@@ -85,8 +85,14 @@ def enqueue(
     made = _object(json, row) if json is not None else _pairs(arguments, row)
     with house.asking(database) as ask:
         [stored] = _store(ask, [made])
+        queue_served = _served(ask, made, stored)
     if stored.duplicate_of is None:
         screen.say(stored.id)
+        if not queue_served:
+            screen.complain(
+                f"no live worker of queue {accept.queue_of(made)!r} knows a task {task!r}: was "
+                "another --queue meant? --app module:app takes the task's own"
+            )
     else:
         screen.say(
             f"{stored.id} duplicate of {stored.duplicate_of}: it never runs, that one has the key"
@@ -163,6 +169,12 @@ def _store(ask: Ask, rows: list[accept.Row]) -> list[verbs.Enqueued]:
     if queues := sorted({accept.queue_of(row) for row in rows if accept.runs_at_once(row)}):
         ask(verbs.wake(queues, len(rows)))
     return stored
+
+
+def _served(ask: Ask, row: accept.Row, stored: verbs.Enqueued) -> bool:
+    """False where workers are alive, and none of them would take this job."""
+    around = ask(reads.prospects(accept.queue_of(row), row["task"], stored.id, 0))
+    return not around["workers"] or bool(around["able"])
 
 
 def _many(ask: Ask, row: Callable[[dict[str, Any]], accept.Row]) -> int:

@@ -1,6 +1,7 @@
 """Enqueues an app's sample jobs and tells of each end, beside a supervisor."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import threading
@@ -41,7 +42,8 @@ class Samples:
         if self._program is not None and self._program.poll() is None:
             self._program.kill()
         if self._loop is not None and self._watching is not None:
-            self._loop.call_soon_threadsafe(self._watching.cancel)
+            with contextlib.suppress(RuntimeError):  # all have been told of, its loop is closed
+                self._loop.call_soon_threadsafe(self._watching.cancel)
         self._thread.join(timeout=5)
 
     def _run(self) -> None:

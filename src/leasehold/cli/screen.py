@@ -4,7 +4,9 @@ Whatever comes from the database passes `safe` here: it can neither move the cur
 """
 
 import re
+import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +15,10 @@ import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+GAP: Final = "  "
+ID: Final = 36  # places that an id takes: it is never cut
+NARROWEST: Final = 10
 
 Cell = str | tuple[str, str]  # a text, or a text and its style
 
@@ -78,38 +84,57 @@ def document(value: Any) -> None:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """A head that begins with `>` has numbers below it."""
+    """A head that begins with `>` has numbers below it. On a terminal no line is longer than it."""
     cells = [[(safe(c), "") if isinstance(c, str) else (safe(c[0]), c[1]) for c in r] for r in rows]
     right = [head.startswith(">") for head in heads]
-    names = [head.lstrip(">") for head in heads]
+    names = [head.removeprefix(">") for head in heads]
+    columns = ([name, *(row[n][0] for row in cells)] for n, name in enumerate(names))
+    widths = [max(map(width, texts)) for texts in columns]
     if terminal():
-        _drawn_table(names, right, cells)
-        return
-    widths = [max([len(name), *(len(row[n][0]) for row in cells)]) for n, name in enumerate(names)]
-    for texts in (names, *([text for text, _ in row] for row in cells)):
-        parts = (
-            text.rjust(width) if to_right else text.ljust(width)
-            for text, width, to_right in zip(texts, widths, right, strict=True)
-        )
-        sys.stdout.write("  ".join(parts).rstrip() + "\n")
+        widths = fitting(widths, right, shutil.get_terminal_size().columns)
+    for row in ([(name, "bold") for name in names], *cells):
+        parts = [
+            (_in(text, size, to_right=to_right) + GAP, style)
+            for (text, style), size, to_right in zip(row, widths, right, strict=True)
+            if size
+        ]
+        _line([*parts[:-1], (parts[-1][0].rstrip(), parts[-1][1])])
 
 
-def _drawn_table(
-    names: Sequence[str], right: Sequence[bool], cells: Sequence[Sequence[tuple[str, str]]]
-) -> None:
-    from rich.table import Table  # noqa: PLC0415 - a pipe does not need it
-    from rich.text import Text  # noqa: PLC0415
+def fitting(widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
+    """Takes what is too much from the last column, then from other texts; never from ids."""
+    found = list(widths)
+    too_much = sum(found) + len(GAP) * (len(found) - 1) - room
+    last = len(found) - 1
+    order = sorted(
+        (n for n in range(last) if not right[n] and found[n] != ID), key=lambda n: -found[n]
+    )
+    for n in ([] if right[last] else [last]) + order:
+        if too_much <= 0:
+            break
+        taken = min(too_much, max(found[n] - NARROWEST * (1 + (n == last)), 0))
+        found[n] -= taken
+        too_much -= taken
+    return found
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for n, (name, to_right) in enumerate(zip(names, right, strict=True)):
-        ids = bool(cells) and all(len(row[n][0]) == 36 for row in cells)  # noqa: PLR2004 - never cut an id
-        drawn.add_column(
-            Text(name), justify="right" if to_right else "left", no_wrap=ids or to_right,
-            overflow="fold", min_width=36 if ids else None,
-        )  # fmt: skip
-    for row in cells:
-        drawn.add_row(*(Text(text, style=style) for text, style in row))
-    _console().print(drawn)
+
+def width(text: str) -> int:
+    """In places of a terminal: some characters take two, some none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def _in(text: str, size: int, *, to_right: bool) -> str:
+    if width(text) > size:
+        while width(text) > size - 1:
+            text = text[:-1]
+        text += "…"
+    padding = " " * (size - width(text))
+    return padding + text if to_right else text + padding
 
 
 def _line(parts: Sequence[tuple[str, str]]) -> None:

@@ -1,6 +1,7 @@
 """`leasehold status`: what waits where, who works, how fast it goes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from leasehold.cli import database as house
 from leasehold.cli import screen
@@ -8,6 +9,10 @@ from leasehold.cli.options import Database, Json
 from leasehold.cli.times import clock, span
 from leasehold.operate.status import ROOMS, Depth, Queue, Status, Worker
 from leasehold.operate.status import status as ask_status
+
+ALWAYS: Final = frozenset(
+    {"ready", "running", "dead"}
+)  # rooms shown also when empty
 
 
 def status(*, json: Json = False, database: Database = None) -> int:
@@ -30,8 +35,10 @@ def _show(found: Status) -> None:
     if not found.queues:
         screen.say("  no jobs, and nobody serves a queue")
     else:
-        heads = ["  queue", *(f">{room}" for room in ROOMS), ">in line for", ">workers"]
-        screen.table(heads, [list(_queue(queue, found)) for queue in found.queues])
+        used = {room for queue in found.queues for room in ROOMS if queue[room].jobs}
+        rooms = [room for room in ROOMS if room in used | ALWAYS]
+        heads = ["  queue", *(f">{room}" for room in rooms), ">waits", ">workers"]
+        screen.table(heads, [list(_queue(queue, found, rooms)) for queue in found.queues])
     screen.say()
     _rates(found)
     screen.words(("workers", "bold"), f"   {_leader(found)}")
@@ -56,9 +63,9 @@ def _show(found: Status) -> None:
         screen.say(f"  leasehold worker module:app --queue {name}")
 
 
-def _queue(queue: Queue, found: Status) -> Iterator[screen.Cell]:
+def _queue(queue: Queue, found: Status, rooms: Sequence[str]) -> Iterator[screen.Cell]:
     yield f"  {queue.name}"
-    for room in ROOMS:
+    for room in rooms:
         text = _count(queue[room])
         if room == "scheduled" and queue.due:
             text += f" ({queue.due} due)"

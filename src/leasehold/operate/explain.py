@@ -116,7 +116,7 @@ def _scheduled(told: Timeline, around: Mapping[str, Any]) -> Answer:
     again = told.last if told.last and told.last.outcome == "retried" else None
     if around["workers"] and not around["able"] and not around["knowing"]:
         text = (
-            f"no live worker knows the task {told.job.task!r}: it is looked at again in "
+            f"no live worker knows the task {told.job.task!r}; it is looked at again in "
             f"{_span(left)}"
         )
         return "unknown_task", text, "start a worker whose code has the task, or correct its name"
@@ -193,19 +193,18 @@ def _held(told: Timeline) -> Answer:  # noqa: PLR0911 - the first reason that ap
     if told.wish:
         asked = _span((told.now - told.wish.requested_at).total_seconds())
         text = (
-            f"it runs on {who} since {since}; it was told to stop {asked} ago and has not stopped "
-            "yet"
+            f"it runs on {who} for {since}; it was told to stop {asked} ago and has not stopped yet"
         )
         return "stopping", text, None
     if (holder.loop_age or 0) > BLOCKED:
         text = (
-            f"{who} has it since {since}, and its event loop has not turned for "
+            f"{who} has it for {since}, and its event loop has not turned for "
             f"{_span(holder.loop_age or 0)}: something blocks it"
         )
         return "loop_blocked", text, "the worker's log names the code that blocks"
     if holder.lease_left < LEASE_SHORT:
         text = (
-            f"{who} has it since {since}, but has not been heard of for a while: its lease ends "
+            f"{who} has it for {since}, but has not been heard of for a while: its lease ends "
             f"in {_span(holder.lease_left)}"
         )
         return "lease_short", text, "leasehold status"
@@ -218,7 +217,7 @@ def _held(told: Timeline) -> Answer:  # noqa: PLR0911 - the first reason that ap
     at = told.checkpoint.progress if told.checkpoint else None
     note = f" ({told.checkpoint.note})" if told.checkpoint and told.checkpoint.note else ""
     progress = f", at {at:g} %{note}" if at is not None else ""
-    return "running", f"it runs on {who} since {since}{progress}", f"leasehold cancel {told.job.id}"
+    return "running", f"it runs on {who} for {since}{progress}", f"leasehold cancel {told.job.id}"
 
 
 def _failed(told: Timeline) -> Answer:

@@ -17,6 +17,10 @@ T = TypeVar("T")
 
 ANSWER: Final = 30.0  # seconds; a server that is silent longer is taken for gone
 PAUSE_MOST: Final = 10.0
+UNKNOWN: Final = (
+    "the database went away before it answered ({}): all of the call is stored or nothing of it; "
+    "with key= it may be sent again"
+)
 
 
 class Lane:
@@ -80,6 +84,11 @@ class Lane:
                 connect.sever(connection)
                 await self._drop()
                 raise
+            except connect.Error as error:
+                if not connection.closed:
+                    raise
+                await self._drop()
+                raise Unreachable(UNKNOWN.format(error)) from error
 
     async def ready(self) -> None:
         """Connected, and listening where it listens."""

@@ -1,6 +1,6 @@
 -- arrive: nothing → ready, scheduled or waiting. Whatever inserts into job enqueues: INSERT, COPY, an ORM.
 create or replace function leasehold.arrive() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_now     timestamptz := leasehold.now();
   v_low     uuid := leasehold.id_floor(v_now - interval '1 hour');

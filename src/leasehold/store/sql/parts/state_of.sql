@@ -1,6 +1,6 @@
 -- state_of: the one word for where each job is. Jobs that are nowhere, and those whose key was taken, have no row.
 create or replace function leasehold.state_of(p_jobs uuid[]) returns table (job_id uuid, state text)
-language sql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language sql stable set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
   select b.id, coalesce(i.room, case h.begun when true then 'running' when false then 'assigned' end,
                         case a.outcome when 'poisoned' then 'failed' else a.outcome::text end, 'unknown')
     from leasehold.job_body b

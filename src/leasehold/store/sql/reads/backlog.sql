@@ -1,7 +1,7 @@
 -- backlog: how many jobs sit in each room, by queue: exact up to p_exact, beyond that an estimate from a sample of the pages.
 -- A queue's line is counted from its head and no further; nothing here reads a room of millions.
 create or replace function leasehold.backlog(p_exact int) returns table (queue text, room text, jobs bigint, exact boolean, head timestamptz)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_share float8;                                    -- of the pages, in percent, that a sample reads

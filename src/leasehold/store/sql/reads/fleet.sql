@@ -1,6 +1,6 @@
 -- fleet: the workers with their runners, who leads, and what ended in the last p_minutes, as one document.
 create or replace function leasehold.fleet(p_minutes int) returns table (document jsonb)
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
   with t as materialized (select leasehold.now() as now)
   select jsonb_build_object(
     'now', t.now,
@@ -17,7 +17,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
            where u.dead_at is null or u.dead_at > t.now - interval '5 minutes'), '[]')) order by w.id)
         from (select * from leasehold.worker x order by x.beat_at desc limit 1000) w), '[]'),
     'leader', (select case when l.worker is null then null else jsonb_build_object('worker', l.worker, 'term', l.term,
-                 'tick_age', least(extract(epoch from t.now - l.tick_at), 1e9), 'resumed_age', least(extract(epoch from t.now - l.resumed_at), 1e9)) end
+                 'tick_age', case when isfinite(l.tick_at) then least(extract(epoch from t.now - l.tick_at), 1e9) else 1e9 end, 'resumed_age', case when isfinite(l.resumed_at) then least(extract(epoch from t.now - l.resumed_at), 1e9) else 1e9 end) end
                  from leasehold.leader l),
     'minutes', p_minutes,
     'rates', coalesce((

@@ -1,7 +1,7 @@
 -- health_jobs: what should not be among the jobs: rows in no room and without an end, and what lost runners still hold. Only the
 -- newest p_most jobs of the last day are looked at.
 create or replace function leasehold.health_jobs(p_most int) returns table (document jsonb)
-language sql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
   with t as materialized (select leasehold.now() as now), newest as materialized (
     select array_agg(x.id) as list from (
       select j.id, j.enqueued_at from leasehold.job j, t where j.id >= leasehold.id_floor(t.now - interval '1 day') order by j.id desc limit p_most) x, t

@@ -1,6 +1,6 @@
 -- health_schema: what is installed here: migrations, the text of every function, rights of PUBLIC, roles, days ahead and behind, as one document.
 create or replace function leasehold.health_schema() returns table (document jsonb)
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
   with today as materialized (select (leasehold.now() at time zone 'UTC')::date as day)
   select jsonb_build_object(
     'migrations', (select coalesce(jsonb_agg(jsonb_build_object('number', m.number, 'name', m.name, 'digest', m.digest) order by m.number), '[]') from leasehold.migration m),

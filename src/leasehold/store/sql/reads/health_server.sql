@@ -1,7 +1,7 @@
 -- health_server: the server as an operator must know it: version, settings that lose or slow jobs, room for connections, and
 -- whoever holds back the cleaning of dead rows, as one document.
 create or replace function leasehold.health_server() returns table (document jsonb)
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
   select jsonb_build_object(
     'version', current_setting('server_version_num')::int, 'clock', extract(epoch from clock_timestamp()), 'standby', pg_is_in_recovery(),
     'settings', (select jsonb_object_agg(s.name, s.setting) from pg_settings s where s.name in ('fsync', 'full_page_writes', 'synchronous_commit', 'track_counts',

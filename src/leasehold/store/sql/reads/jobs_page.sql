@@ -4,7 +4,7 @@
 create or replace function leasehold.jobs_page(p_filter jsonb, p_limit int, p_scan int, p_after text default null)
 returns table (job_id uuid, state text, task text, queue text, priority int, tenant text, key text, name text, attempts int, progress real,
                error jsonb, enqueued_at timestamptz, at timestamptz, cursor text)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   f_state text := p_filter ->> 'state';

@@ -1,6 +1,6 @@
 -- locate: which jobs a person means: by id, by the caller's own name for it, or by the key it holds. What is nowhere has no row.
 create or replace function leasehold.locate(p_asked text[]) returns table (asked text, job_id uuid, duplicate_of uuid)
-language sql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
   with recursive asked as materialized (
     select distinct x as said from unnest(p_asked) x
   ), ids as materialized (

@@ -1,6 +1,6 @@
 -- prospects: what stands between a waiting job and its run: workers that serve its queue, that know its task, and the line before it.
 create or replace function leasehold.prospects(p_queue text, p_task text, p_job uuid, p_most int) returns table (document jsonb)
-language sql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
   with live as materialized (
     select w.queues, w.tasks, w.host from leasehold.worker w where exists (
       select from leasehold.runner u where u.worker = w.id and u.dead_at is null and u.expires_at > leasehold.now()) and not w.stopping
@@ -15,4 +15,4 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set p
     'ahead', (select count(*) from (select from own cross join lateral (
                 select from leasehold.ready r where r.queue = p_queue and (r.priority, r.turn, r.job_id) < (own.priority, own.turn, p_job) limit p_most + 1) x) c),
     'running', (select coalesce(sum(r.held), 0) from leasehold.running r where r.queue = p_queue),
-    'leader_age', (select least(extract(epoch from leasehold.now() - l.tick_at), 1e9) from leasehold.leader l)) $$;
+    'leader_age', (select case when isfinite(l.tick_at) then least(extract(epoch from leasehold.now() - l.tick_at), 1e9) else 1e9 end from leasehold.leader l)) $$;

@@ -1,6 +1,6 @@
 -- redrivable: how many dead jobs `redrive` would take by this filter, by task and error; no more than p_most are looked at.
 create or replace function leasehold.redrivable(p_filter jsonb, p_most int) returns table (task text, error text, reason text, jobs bigint, newest timestamptz)
-language sql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
   select x.task, x.error, x.reason, count(*), max(x.died_at) from (
     select d.task, d.error ->> 'type' as error, d.reason, d.died_at from leasehold.dead d
      where (p_filter ->> 'queue' is null or d.queue = p_filter ->> 'queue') and (p_filter ->> 'task' is null or d.task = p_filter ->> 'task')

@@ -3,7 +3,7 @@
 create or replace function leasehold.standing(p_jobs uuid[])
 returns table (asked uuid, job_id uuid, state text, task text, queue text, attempts int, progress real, note text, result jsonb, error jsonb,
                enqueued_at timestamptz, started_at timestamptz, ended_at timestamptz, runner bigint, due timestamptz, reason text)
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_asked uuid[];

@@ -1,7 +1,7 @@
 -- timeline: all that is known of one job, as one document: what was asked, each line of history, where it is now, who holds it,
 -- what it kept, what people did with it. Nothing when it is not here.
 create or replace function leasehold.timeline(p_job uuid) returns table (document jsonb)
-language sql stable security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
   with t as materialized (select leasehold.now() as now)
   select jsonb_build_object(
     'now', t.now, 'job', to_jsonb(b) - 'payload', 'payload', b.payload, 'state', coalesce(s.state, case when b.duplicate_of is null then 'unknown' else 'duplicate' end),

@@ -6,7 +6,7 @@
 --   leader_age  seconds since a leader ticked
 -- Bundles the runner does not know are those whose claim was answered to nobody: after ten seconds they go back unharmed.
 create or replace function leasehold.beat(p_worker bigint, p_runners jsonb, p_tally jsonb default null) returns table (news jsonb)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_now    timestamptz := leasehold.now();
@@ -46,5 +46,5 @@ begin
     'dead', to_jsonb(array(select x from unnest(v_ids) x where x <> all (v_alive))),
     'gone', coalesce(v_gone, '[]'),
     'cancel', coalesce((select jsonb_agg(jsonb_build_array(c.runner, c.job_id, c.claim_no, c.reason)) from leasehold.cancel_request c where c.runner = any(v_ids)), '[]'),
-    'leader_age', (select least(extract(epoch from v_now - l.tick_at), 1e9) from leasehold.leader l));
+    'leader_age', (select case when isfinite(l.tick_at) then least(extract(epoch from v_now - l.tick_at), 1e9) else 1e9 end from leasehold.leader l));
 end $$;

@@ -2,7 +2,7 @@
 -- Answers a row a job: cancelled, requested, ended, not_found. A job that moves while it is looked for is looked for again.
 create or replace function leasehold.cancel(p_jobs uuid[], p_actor text, p_reason text default null)
 returns table (job_id uuid, verdict text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_rest uuid[] := array(select distinct x from unnest(p_jobs) x order by x);

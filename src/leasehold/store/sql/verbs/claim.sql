@@ -8,7 +8,7 @@
 create or replace function leasehold.claim(p_runner bigint, p_queues text[], p_tasks text[], p_limit int, p_begin int, p_marks jsonb default null)
 returns table (bundle bigint, job_id uuid, claim_no int, queue text, task text, payload jsonb, attempts smallint, interrupted smallint,
                priority int, turn timestamptz, deadline timestamptz, timeout real, max_attempts smallint, tenant text, headers jsonb, marks jsonb)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare

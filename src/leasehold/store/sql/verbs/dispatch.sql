@@ -2,7 +2,7 @@
 -- seconds they come back. The dispatch number tells a stale message from the one that counts.
 create or replace function leasehold.dispatch(p_queue text, p_transport text, p_limit int, p_patience float8)
 returns table (job_id uuid, dispatch_no bigint, task text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 begin

@@ -1,7 +1,7 @@
 -- enqueue: nothing → ready, scheduled or waiting. One statement for any number of jobs, from any driver.
 -- A job that brings its id may be sent again after a lost answer: it is stored once.
 create or replace function leasehold.enqueue(p_jobs jsonb) returns table (job_id uuid, duplicate_of uuid)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_low    uuid := leasehold.id_floor(leasehold.now() - interval '1 day');

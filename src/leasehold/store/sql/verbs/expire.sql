@@ -1,6 +1,6 @@
 -- expire: waiting, ready, scheduled, dispatched → ended, for jobs past their deadline. Jobs that run are let finish.
 create or replace function leasehold.expire(p_limit int) returns table (jobs int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_now  timestamptz := leasehold.now();

@@ -5,7 +5,7 @@
 create or replace function leasehold.finish(p_runner bigint, p_bundles bigint[], p_jobs uuid[], p_claims int[], p_run_ms int[], p_results jsonb[] default null,
                                             p_others jsonb default null, p_strict boolean default false)
 returns table (job_id uuid, claim_no int, verdict text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_nestloop = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare

@@ -1,6 +1,6 @@
 -- fold: the tally's deltas become one row a minute, queue, task and outcome.
 create or replace function leasehold.fold(p_limit int) returns table (folded int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 begin
   with picked as materialized (

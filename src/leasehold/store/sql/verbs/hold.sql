@@ -2,7 +2,7 @@
 -- A job that moves while it is looked for is looked for again.
 create or replace function leasehold.hold(p_jobs uuid[], p_actor text, p_reason text default null)
 returns table (job_id uuid, verdict text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_rest   uuid[] := p_jobs;

@@ -1,7 +1,7 @@
 -- lead: asks to be, or stay, the leader. Whoever has not ticked for five seconds has given it up. A gap of fifteen seconds
 -- means that nobody could write: every lease counts anew from then on. Answers the term, or nothing.
 create or replace function leasehold.lead(p_worker bigint) returns table (term bigint)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := leasehold.now();

@@ -1,6 +1,6 @@
 -- leave: a worker goes for good. What its runners still hold is given back unharmed, its leadership is open to others at once.
 create or replace function leasehold.leave(p_worker bigint) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_runner bigint;
 begin

@@ -1,7 +1,7 @@
 -- partition: makes the days of job and attempt, p_days ahead, so that an enqueue never finds its day missing.
 -- A day is made as a table of its own and then attached: that never waits for a writer, nor makes one wait.
 create or replace function leasehold.partition(p_days int default null) returns table (made int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set lock_timeout = '2s' as $$
 #variable_conflict use_column
 declare
   v_today date := (leasehold.now() at time zone 'UTC')::date;

@@ -1,6 +1,6 @@
 -- promote: scheduled → ready, for jobs whose time has come. Answers how many, and in how many seconds the next one is due.
 create or replace function leasehold.promote(p_limit int) returns table (jobs int, next_in float8)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := leasehold.now();

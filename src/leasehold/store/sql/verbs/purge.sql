@@ -1,7 +1,7 @@
 -- purge: a tenant leaves. Its waiting jobs are cancelled, those that run are asked to stop, and whatever of it has ended goes with
 -- payload, history, dead letter and state. Bounded: the caller comes back until nothing is left. Answers what went and what still runs.
 create or replace function leasehold.purge(p_tenant text, p_limit int, p_actor text) returns table (gone int, running int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_some  uuid[];

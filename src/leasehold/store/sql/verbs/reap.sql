@@ -4,7 +4,7 @@
 -- With p_runner its own supervisor reports a crash, p_begun are the jobs it had begun: no waiting for the lease.
 create or replace function leasehold.reap(p_limit int, p_runner bigint default null, p_begun uuid[] default null)
 returns table (runner bigint, jobs bigint)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_now    timestamptz := leasehold.now();

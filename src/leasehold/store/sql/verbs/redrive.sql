@@ -2,7 +2,7 @@
 -- The caller comes back while it gets rows.
 create or replace function leasehold.redrive(p_filter jsonb, p_limit int, p_actor text, p_reason text default null, p_queue text default null, p_priority int default null)
 returns table (job_id uuid, verdict text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_jobs uuid[];

@@ -1,7 +1,7 @@
 -- retain: what has had its time goes, in bounded batches: dead letters, kept jobs that ended, wishes and checkpoints of jobs that
 -- are gone, runners long dead, keys nobody holds.
 create or replace function leasehold.retain(p_limit int) returns table (gone int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_now  timestamptz := leasehold.now();

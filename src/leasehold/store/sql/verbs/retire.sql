@@ -2,7 +2,7 @@
 -- copied to the kept tables, and from then on ids below the floor count only there. Answers the tables to detach and drop, oldest
 -- first, also those of days left before: whoever asks detaches them, calls `retire_rest` for stragglers, and drops them.
 create or replace function leasehold.retire() returns table (job_table text, attempt_table text, kept int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_day   record;

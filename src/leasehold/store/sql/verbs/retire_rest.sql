@@ -1,6 +1,6 @@
 -- retire_rest: after a day's tables are detached nobody can write to them: what arrived in them late is copied to the kept ones.
 create or replace function leasehold.retire_rest(p_job_table text, p_attempt_table text) returns table (kept int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_day date;

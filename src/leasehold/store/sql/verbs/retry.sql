@@ -2,7 +2,7 @@
 -- another live job has its key by now, the state of one that has not ended, not_found.
 create or replace function leasehold.retry(p_jobs uuid[], p_actor text, p_reason text default null, p_queue text default null, p_priority int default null)
 returns table (job_id uuid, verdict text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_now    timestamptz := leasehold.now();

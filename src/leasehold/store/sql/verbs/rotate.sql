@@ -1,7 +1,7 @@
 -- rotate: the segments of ready take turns. Seals the one that nobody can write to any more, empties the sealed ones that
 -- have no row left, and opens the next when the open one has grown. A reader or writer in the way is not waited for.
 create or replace function leasehold.rotate(p_bytes bigint default 4000000) returns table (sealed int, emptied int, opened int, bytes bigint)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set lock_timeout = '50ms' as $$
 #variable_conflict use_column
 declare
   v_open bigint := (select last_value from leasehold.open_segment);

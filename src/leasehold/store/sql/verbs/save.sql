@@ -1,7 +1,7 @@
 -- save: what a job keeps between attempts: progress, a note, data. Only who holds it writes; answers those that were held.
 -- p_saved: [{"bundle", "job", "progress", "note", "data"}]; what is left out stays as it was.
 create or replace function leasehold.save(p_runner bigint, p_saved jsonb) returns table (job_id uuid)
-language sql security definer set search_path = pg_catalog, pg_temp as $$
+language sql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
   insert into leasehold.checkpoint as c (job_id, updated_at, progress, note, data)
   select s.job, leasehold.now(), s.progress, s.note, s.data
     from jsonb_to_recordset(p_saved) as s(bundle bigint, job uuid, progress real, note text, data jsonb)

@@ -2,7 +2,7 @@
 create or replace function leasehold.take(p_runner bigint, p_jobs uuid[], p_dispatch_nos bigint[])
 returns table (bundle bigint, job_id uuid, claim_no int, queue text, task text, payload jsonb, attempts smallint, interrupted smallint,
                priority int, turn timestamptz, deadline timestamptz, timeout real, max_attempts smallint, tenant text, headers jsonb)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 begin
   perform from leasehold.runner u where u.id = p_runner and u.dead_at is null and u.role = session_user for key share;

@@ -1,6 +1,6 @@
 -- unblock: waiting → ready or scheduled, for jobs whose last parent has ended.
 create or replace function leasehold.unblock(p_limit int) returns table (jobs int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_free uuid[];

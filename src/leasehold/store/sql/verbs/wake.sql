@@ -1,6 +1,6 @@
 -- wake: these queues have news, about p_jobs of them. Wakes as many of the runners that said they sleep, and one more in case one died.
 create or replace function leasehold.wake(p_queues text[], p_jobs int default 1) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   v_runner bigint;
 begin
