@@ -69,6 +69,15 @@ def test_a_job_that_nobody_would_take_is_enqueued_and_said(typed, house):
     assert typed("enqueue", "welcome", "--queue", "mail").err == ""
 
 
+def test_a_role_that_may_only_enqueue_can(typed, house):
+    as_producer = f"{house.dsn}&options=-crole%3Dleasehold_producer"
+    assert typed("enqueue", "t", "--database", as_producer).code == 0
+    refused = typed("jobs", "--database", as_producer)
+    assert refused.code == 1
+    assert "permission denied" in refused.err
+    assert house.count("ready") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -69,3 +69,31 @@ def test_on_a_narrow_terminal_texts_are_cut_and_ids_are_not():
 def test_wide_characters_take_two_places(capsys):
     screen.table(["name", ">n"], [("日本", "1"), ("abcd", "2")])
     assert capsys.readouterr().out == "name  n\n日本  1\nabcd  2\n"
+
+
+@pytest.mark.parametrize(("setting", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_styles_are_left_out_where_nobody_wants_them(capsys, monkeypatch, setting, value):
+    monkeypatch.setattr(screen, "terminal", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    screen.words(("x", "red"))
+    assert capsys.readouterr().out == "\x1b[31mx\x1b[0m\n"
+    monkeypatch.setenv(setting, value)
+    screen.words(("x", "red"))
+    assert capsys.readouterr().out == "x\n"
+
+
+def test_every_state_has_a_style_that_is_known():
+    assert {word for style in screen.STYLES.values() for word in style.split()} <= set(
+        screen._CODES
+    )
+
+
+def test_long_work_is_seen_on_a_terminal_and_silent_elsewhere(capsys, monkeypatch):
+    with screen.progress("redriving", 4) as advance:
+        advance(2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(screen.sys.stderr, "isatty", lambda: True)
+    with screen.progress("redriving", 4) as advance:
+        advance(2)
+    assert "redriving 2 [###############               ]  50% of 4" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def as_role(house):
 def test_a_reader_and_an_operator_see_everything(house, as_role, role):
     dead, job, ask = house.dead(), house.enqueue(key="k"), as_role(role)
     assert one(ask, "k").id == job
-    assert status(ask).stranded == ["default"]
+    assert [queue["ready"].jobs for queue in status(ask).queues] == [1]
     assert {line.id for line in page(ask, {}).jobs} == {job, dead}
     assert timeline(ask, dead).state == "failed"
     assert explain(ask, job).code in ("unknown_task", "next", "queue_unserved", "no_worker")

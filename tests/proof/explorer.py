@@ -21,7 +21,7 @@ GATES = int(os.environ.get("LEASEHOLD_GATES", "4"))  # of one verb; more are thi
 # So often a session is stopped although it could go on.
 PREEMPTIONS = int(os.environ.get("LEASEHOLD_PREEMPTIONS", "2"))
 
-NAMES = ("r1", "r2", "s1", "w1", "p1", "d1", "x1", "x2", "k1", "e1", "nA1", "nA2", "nB1", "nB2")
+NAMES = ("r1", "r2", "s1", "w1", "p1", "d1", "x1", "x2", "k1", "k2", "e1", "nA1", "nA2", "nB1", "nB2")
 PARTS = dict.fromkeys(("k1", "nA1", "nB1"), "key K")
 PARTS |= dict.fromkeys(("x1", "x2", "nA2", "nB2"), "key L")
 HOUSE = "house"
@@ -107,7 +107,7 @@ begin
     select proof.id(n), v_long, 'q', 't',
       case n when 'k1' then 'K' when 'e1' then 'E' when 'x1' then 'L' end,
       case when n in ('r2', 's1', 'w1', 'd1') then v_long end
-    from unnest(array['r1', 'r2', 's1', 'w1', 'p1', 'd1', 'x1', 'x2', 'k1', 'e1']) n;
+    from unnest(array['r1', 'r2', 's1', 'w1', 'p1', 'd1', 'x1', 'x2', 'k1', 'k2', 'e1']) n;
   insert into leasehold.ready (turn, job_id, segment, priority, moves, queue, task, payload, deadline)
     values (v_long, proof.id('r1'), 0, 100, 0, 'q', 't', '{}', null),
       (v_long, proof.id('r2'), 1, 100, 1, 'q', 't', '{}', v_long);
@@ -127,10 +127,11 @@ begin
       array[v_long, v_long], '{100,100}', '{0,0}', '{0,0}', '{0,0}');
   insert into leasehold.attempt (job_id, claimed_at, ended_at, runner, claim_no, outcome)
     values (proof.id('k1'), v_long, v_long, 1, 1, 'failed'),
-      (proof.id('e1'), v_long, v_long, 1, 1, 'succeeded');
+      (proof.id('k2'), v_long, v_long, 1, 1, 'failed'), (proof.id('e1'), v_long, v_long, 1, 1, 'succeeded');
   insert into leasehold.dead (died_at, enqueued_at, job_id, priority, claim_no, moves, attempts,
       interrupted, reason, queue, task, payload, key)
-    values (v_long, v_long, proof.id('k1'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', 'K');
+    values (v_long, v_long, proof.id('k1'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', 'K'),
+      (v_long, v_long, proof.id('k2'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', null);
   insert into leasehold.job_key (task, key, job_id)
     values ('t', 'K', proof.id('k1')), ('t', 'E', proof.id('e1')), ('t', 'L', proof.id('x1'));
   set local session_replication_role = origin;
@@ -375,10 +376,11 @@ class Explorer:
     def run(self, verbs: Sequence[str], prefix: str, again: int = 0) -> tuple[str, list[str], Outcome]:
         """Follows the prefix, then lets whoever goes go on. Answers the schedule, who else could
         have gone at each of its letters, and the outcome."""
+        stops = [f",{','.join(self.gates(verb))}," for verb in verbs]
         self.reset()
         self.schedules += 1
-        for session, verb in zip((self.a, self.b), verbs, strict=True):
-            session.begin(verb, f",{','.join(self.gates(verb))},")
+        for session, verb, gates in zip((self.a, self.b), verbs, stops, strict=True):
+            session.begin(verb, gates)
         went, could = "", []
         while enabled := [s for s in (self.a, self.b) if s.state in {"fresh", "gate"}]:
             letters = "".join(s.name for s in enabled)

@@ -17,7 +17,13 @@ from leasehold.define.bounds import did_you_mean
 from leasehold.define.options import Options
 from leasehold.define.task import Definition
 from leasehold.enqueue import accept
-from leasehold.errors import EnqueueRefused, LeaseholdError, PayloadError, SettingsError
+from leasehold.errors import (
+    AccessRefused,
+    EnqueueRefused,
+    LeaseholdError,
+    PayloadError,
+    SettingsError,
+)
 from leasehold.operate.ask import Ask
 from leasehold.payloads.codec import Codec
 from leasehold.store import reads, verbs
@@ -173,7 +179,10 @@ def _store(ask: Ask, rows: list[accept.Row]) -> list[verbs.Enqueued]:
 
 def _served(ask: Ask, row: accept.Row, stored: verbs.Enqueued) -> bool:
     """False where workers are alive, and none of them would take this job."""
-    around = ask(reads.prospects(accept.queue_of(row), row["task"], stored.id, 0))
+    try:
+        around = ask(reads.prospects(accept.queue_of(row), row["task"], stored.id, 0))
+    except AccessRefused:  # a producer may not look
+        return True
     return not around["workers"] or bool(around["able"])
 
 

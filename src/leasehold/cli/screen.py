@@ -3,22 +3,26 @@
 Whatever comes from the database passes `safe` here: it can neither move the cursor nor be markup.
 """
 
+import os
 import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GAP: Final = "  "
 ID: Final = 36  # places that an id takes: it is never cut
 NARROWEST: Final = 10
+BAR: Final = 30
+
+_CODES: Final = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34",
+    "magenta": "35", "cyan": "36",
+}  # fmt: skip
 
 Cell = str | tuple[str, str]  # a text, or a text and its style
 
@@ -138,35 +142,42 @@ def _in(text: str, size: int, *, to_right: bool) -> str:
 
 
 def _line(parts: Sequence[tuple[str, str]]) -> None:
-    if not terminal():
-        sys.stdout.write("".join(text for text, _ in parts).rstrip() + "\n")
-        return
-    from rich.text import Text  # noqa: PLC0415
-
-    _console().print(Text.assemble(*parts), soft_wrap=True)
+    styled = terminal() and in_colour()
+    text = "".join(_styled(text, style) if styled else text for text, style in parts)
+    sys.stdout.write(text.rstrip() + "\n")
+    sys.stdout.flush()
 
 
-def _console(stderr: bool = False) -> Any:
-    from rich.console import Console  # noqa: PLC0415
+def in_colour() -> bool:
+    """As https://no-color.org asks, and not where the terminal knows no styles."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
-    return Console(highlight=False, emoji=False, markup=False, stderr=stderr)
+
+def _styled(text: str, style: str) -> str:
+    if not style or not text.strip():
+        return text
+    codes = ";".join(_CODES[word] for word in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m"
 
 
 @contextmanager
-def progress(what: str, total: int | None) -> "Iterator[Callable[[int], None]]":
-    """A bar on a terminal, nothing elsewhere; call it with how many more are done."""
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A line that grows on a terminal, nothing elsewhere; call it with how many more are done."""
     if not sys.stderr.isatty():
         yield lambda _more: None
         return
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    done = 0
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=_console(stderr=True)) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda more: bar.advance(task, more)
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        part = min(done / total, 1.0) if total else 0.0
+        bar = f" [{'#' * round(BAR * part):<{BAR}}] {part:4.0%} of {total}" if total else ""
+        sys.stderr.write(f"\r{what} {done}{bar}")
+        sys.stderr.flush()
+
+    advance(0)
+    try:
+        yield advance
+    finally:
+        sys.stderr.write("\n")

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from leasehold.define.bounds import did_you_mean
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 def load(target: str) -> "App":
     """Imports the module; says what is wrong where it, or an app of that name, is not there."""
-    from leasehold.app import App  # noqa: PLC0415 - loads the runner too, which a command that only looks need not
+    from leasehold.app import App  # noqa: PLC0415 - who only looks need not load the runner
 
     name, _, attribute = target.partition(":")
     if "" not in sys.path:
@@ -30,6 +31,10 @@ def load(target: str) -> "App":
                 "it, from the folder you are in"
             )
             raise SettingsError(msg) from None
+        error.__traceback__ = _theirs(error.__traceback__)
+        raise
+    except Exception as error:
+        error.__traceback__ = _theirs(error.__traceback__)
         raise
     apps = {key: value for key, value in vars(module).items() if isinstance(value, App)}
     if not attribute and len(apps) == 1:
@@ -41,3 +46,14 @@ def load(target: str) -> "App":
         msg = f"{name} has no App called {attribute!r}{near}"
         raise SettingsError(msg)
     return apps[attribute]
+
+
+def _theirs(trace: TracebackType | None) -> TracebackType | None:
+    """What is left of an import's trace without the frames that did the importing."""
+    first = trace
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file not in (__file__, importlib.__file__) and not file.startswith("<frozen"):
+            return trace
+        trace = trace.tb_next
+    return first

@@ -24,7 +24,7 @@ begin
     select r.id as bundle, r.claimed_at, r.queue, m.*
       from leasehold.running r cross join lateral unnest(r.job_ids, r.claim_nos, r.priorities, r.turns, r.moves, r.attempts, r.interrupted)
            as m(job_id, claim_no, priority, turn, moves, attempts, interrupted)
-     where r.id = any(p_bundles) and r.runner = p_runner and m.job_id = any(v_jobs)
+     where r.id = any(p_bundles) and r.runner + 0 = p_runner and m.job_id = any(v_jobs)
        and not exists (select from leasehold.attempt_all a where a.job_id = any(v_jobs) and a.job_id = m.job_id and a.claim_no = m.claim_no)
   ), mine as materialized (
     select h.bundle, h.claimed_at, t.run_ms, t.error, t.result, w.reason as wish,

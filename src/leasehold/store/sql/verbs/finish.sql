@@ -6,7 +6,7 @@ create or replace function leasehold.finish(p_runner bigint, p_bundles bigint[],
                                             p_others jsonb default null, p_strict boolean default false)
 returns table (job_id uuid, claim_no int, verdict text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
-set enable_nestloop = off set plan_cache_mode = force_generic_plan as $$
+set enable_seqscan = off set enable_nestloop = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_now   timestamptz := leasehold.now();

@@ -2,7 +2,7 @@
 -- a task this runner does not know. Answers with the jobs that were held.
 create or replace function leasehold.release(p_runner bigint, p_bundles bigint[], p_jobs uuid[], p_claims int[], p_delay float8 default null)
 returns table (job_id uuid, claim_no int)
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
   if not exists (select from leasehold.runner u where u.id = p_runner and u.dead_at is null) then

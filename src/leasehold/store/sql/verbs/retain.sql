@@ -24,8 +24,10 @@ begin
     where x.updated_at < v_now - h.keep and not leasehold.is_live(x.job_id) order by x.updated_at limit p_limit);
   get diagnostics v_rows = row_count;
   gone := gone + v_rows;
-  delete from leasehold.job_key k where k.job_id in (select x.job_id from leasehold.job_key x
-    where x.job_id < leasehold.id_floor(v_now - h.keep) and not leasehold.is_live(x.job_id) order by x.job_id limit p_limit);
+  v_jobs := array(select x.job_id from leasehold.job_key x
+                   where x.job_id < leasehold.id_floor(v_now - h.keep) and not leasehold.is_live(x.job_id) order by x.job_id limit p_limit for update skip locked);
+  -- Asked again now that nobody else can give the key away: somebody may have retried the job meanwhile.
+  delete from leasehold.job_key k where k.job_id = any(v_jobs) and not leasehold.is_live(k.job_id);
   get diagnostics v_rows = row_count;
   gone := gone + v_rows;
   delete from leasehold.runner u where u.dead_at < v_now - interval '1 day' and not exists (select from leasehold.running r where r.runner = u.id);

@@ -16,11 +16,15 @@ declare
 begin
   for v_try in 1 .. 20 loop
     v_taken := '{}';
+    perform from leasehold.dead d where d.job_id = any(v_rest) order by d.job_id for update; -- before the keys, as redrive does
     for v_job in select b.id, coalesce(b.tenant, '') as tenant, b.task, b.key from leasehold.job_body b
                   where b.id = any(v_rest) and b.key is not null and b.duplicate_of is null order by 2, 3, 4, 1
     loop
-      insert into leasehold.job_key (tenant, task, key, job_id) values (v_job.tenant, v_job.task, v_job.key, v_job.id) on conflict do nothing;
-      perform from leasehold.job_key k where (k.tenant, k.task, k.key) = (v_job.tenant, v_job.task, v_job.key) for update;
+      loop -- again where retain just swept the key
+        insert into leasehold.job_key (tenant, task, key, job_id) values (v_job.tenant, v_job.task, v_job.key, v_job.id) on conflict do nothing;
+        perform from leasehold.job_key k where (k.tenant, k.task, k.key) = (v_job.tenant, v_job.task, v_job.key) for update;
+        exit when found;
+      end loop;
       -- A statement of its own: who holds the key is asked after its lock is ours.
       -- One of this very call that was given the key is not live yet, but will be.
       update leasehold.job_key k set job_id = v_job.id
