@@ -22,6 +22,7 @@ from leasehold.inside import work_inside
 from leasehold.payloads.codec import LIMIT, Codec
 from leasehold.payloads.kinds import Custom
 from leasehold.runner.run import Pace, Runner
+from leasehold.store import verbs
 from leasehold.store.address import Address
 from leasehold.store.call import Call
 from leasehold.store.lane import Lane
@@ -237,6 +238,13 @@ class App:
         if conn is not None:
             return post.enqueue_many_on_sync(conn, definition, options, arguments, progress)
         return self._sync.enqueue_many(definition, options, arguments, progress)
+
+    async def wake(self, *queues: str) -> None:
+        """After your own transaction has committed: idle workers look at once, not at their poll."""
+        await self.ask(verbs.wake(list(queues) or [accept.QUEUE]))
+
+    def wake_sync(self, *queues: str) -> None:
+        self.ask_sync(verbs.wake(list(queues) or [accept.QUEUE]))
 
     # Working, in this very process.
 

@@ -24,15 +24,15 @@ LeaseholdError
 │  ├─ JobCancelled          it was cancelled
 │  ├─ JobExpired            its deadline passed before it could run
 │  ├─ NotEnded              it has not ended yet, and the wait is over
-│  ├─ LeaseLost             somebody else has the job: nothing this run writes about it counts
-│  └─ NoCurrentJob          asked for outside of a running job
-├─ EmbeddedError            the Postgres of our own does not start: the message names the next step
-│  ├─ NoPostgres            no server binaries on this machine
-│  ├─ DataDirectoryForeign  the folder holds something that is not ours
-│  ├─ DataDirectoryVersion  the folder was made by another major version
-│  ├─ NoPermission          a folder it needs may not be read or written by this user
-│  ├─ NoRoom                the disk is full
-│  └─ ServerFailed          it started and stopped again: the log's last lines are in the message
+│  └─ LeaseLost             somebody else has the job: nothing this run writes about it counts
+├─ NoCurrentJob             asked for outside of a running job
+└─ EmbeddedError            the Postgres of our own does not start: the message names the next step
+   ├─ NoPostgres            no server binaries on this machine
+   ├─ DataDirectoryForeign  the folder holds something that is not ours
+   ├─ DataDirectoryVersion  the folder was made by another major version
+   ├─ NoPermission          a folder it needs may not be read or written by this user
+   ├─ NoRoom                the disk is full
+   └─ ServerFailed          it started and stopped again: the log's last lines are in the message
 """
 
 from pathlib import Path

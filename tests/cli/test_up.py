@@ -69,7 +69,7 @@ def folder(tmp_path):
     """An empty folder with our examples; the server's data goes with it."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     yield tmp_path
-    server = Server(default_home(tmp_path / ".leasehold"))
+    server = Server(default_home(tmp_path))
     left = server.running()
     if left:  # also then nothing stays on this machine
         server.start()

@@ -51,7 +51,6 @@ class Wire:
             return None
         return msgspec.json.decode(self._file.read(_HEAD.unpack(head)[0]))
 
-
     def end_with_the_runner(self) -> None:
         """A job must not go on here while its next run begins elsewhere."""
         look = select.poll()
@@ -144,9 +143,7 @@ def run(definition: Definition, job: ChildJob, payload: bytes) -> dict[str, Any]
             raise value
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
         luck = random.random()  # noqa: S311
-        return {
-            "document": verdict.judged(definition, error, job.attempt, job.max_attempts, luck)
-        }
+        return {"document": verdict.judged(definition, error, job.attempt, job.max_attempts, luck)}
     raw, problem = definition.codec.encode_result(value)
     return {
         "result": {"result_error": problem}

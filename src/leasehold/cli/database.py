@@ -12,7 +12,8 @@ from typing import Any, Final
 from leasehold.errors import SchemaError, SchemaMissing, SchemaOlder, SettingsError
 from leasehold.operate.ask import Ask, on
 from leasehold.store import connect, migrate
-from leasehold.store.address import FOLDER, Address
+from leasehold.store.address import Address
+from leasehold.store.embedded import default_home
 
 NOT_ALLOWED: Final = "42501"
 
@@ -46,13 +47,13 @@ def asking(database: str | None) -> Iterator[Ask]:
 def found(database: str | None) -> Address:
     """Opened. Who only looks makes no new database: that is for `leasehold up` and `App()`."""
     if database is None and not os.environ.get("DATABASE_URL"):
-        if not Path(FOLDER).is_dir():
+        if not default_home().is_dir():
             msg = (
                 "no database: set DATABASE_URL=postgresql://user@host/database, say --database, "
                 "or start one in this folder with `leasehold up`"
             )
             raise SettingsError(msg)
-        database = FOLDER
+        database = str(default_home())
     elif database is not None and not _is_address(database) and not Path(database).is_dir():
         msg = (
             f"--database {database!r} is neither an address (postgresql://…) nor a folder that is "

@@ -37,6 +37,7 @@ GROUPS: Final = {
         "resume": "held jobs go on",
         "redrive": "many dead jobs may run again, chosen by filter",
         "discard": "jobs leave the dead letter for good",
+        "purge": "a tenant leaves, with all that was kept of it",
     },
     "Other": {
         "bench": "measure this machine",
@@ -71,7 +72,7 @@ app["--help"].group = app["--version"].group = cyclopts.Group("Options", sort_ke
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong, 130 Ctrl-C."""
+    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong."""
     exit_code = code(arguments)
     try:
         sys.stdout.flush()
@@ -95,7 +96,7 @@ def code(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a kind o
     except BrokenPipeError:
         return _reader_gone()
     except KeyboardInterrupt:
-        return 130
+        return 1
     except Exception as error:
         if (text := _of_the_database(error)) is None:
             raise

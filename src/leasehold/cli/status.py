@@ -10,9 +10,7 @@ from leasehold.cli.times import clock, span
 from leasehold.operate.status import ROOMS, Depth, Queue, Status, Worker
 from leasehold.operate.status import status as ask_status
 
-ALWAYS: Final = frozenset(
-    {"ready", "running", "dead"}
-)  # rooms shown also when empty
+ALWAYS: Final = frozenset({"ready", "running", "dead"})  # rooms shown also when empty
 
 
 def status(*, json: Json = False, database: Database = None) -> int:

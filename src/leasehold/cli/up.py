@@ -17,7 +17,8 @@ from leasehold.cli.options import Database
 from leasehold.cli.samples import Samples
 from leasehold.cli.worker import Queue, supervise
 from leasehold.store import connect
-from leasehold.store.address import FOLDER, Address
+from leasehold.store.address import Address
+from leasehold.store.embedded import default_home
 
 SAMPLE = "leasehold.cli.sample:app"
 
@@ -46,7 +47,7 @@ def up(
     screen.words(("leasehold", "bold"), f" {__version__}")
     began = time.monotonic()
     # Whoever types `up` wants a Postgres here: an embedded one needs no other sign of it.
-    address = Address(database or os.environ.get("DATABASE_URL") or FOLDER)
+    address = Address(database or os.environ.get("DATABASE_URL") or str(default_home()))
     address.open()
     try:
         _greet(address, database, time.monotonic() - began)

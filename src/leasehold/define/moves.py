@@ -30,14 +30,15 @@ _UNCLAIMED: Final = _LATER | {_R.DISPATCHED}
 _OVER: Final = {_R.DEAD, _R.ENDED}
 
 MOVES: Final[dict[str, tuple[frozenset[Room], frozenset[Room]]]] = {
-    # verb: (from any of, to any of)
+    # verb: (from any of, to any of). Where somebody asked a running job to stop, whatever
+    # would have gone on ends instead: so release and reap lead there too.
     "enqueue": _move({_R.NOTHING}, _LATER),
     "claim": _move({_R.READY}, {_R.RUNNING}),
     "dispatch": _move({_R.READY}, {_R.DISPATCHED}),
     "take": _move({_R.DISPATCHED}, {_R.RUNNING}),
     "finish": _move({_R.RUNNING}, _LATER | _OVER),
-    "release": _move({_R.RUNNING}, {_R.READY}),
-    "reap": _move({_R.RUNNING, _R.DISPATCHED}, {_R.READY, _R.SCHEDULED, _R.DEAD}),
+    "release": _move({_R.RUNNING}, {_R.READY, _R.SCHEDULED, _R.ENDED}),
+    "reap": _move({_R.RUNNING, _R.DISPATCHED}, {_R.READY} | _OVER),
     "promote": _move({_R.SCHEDULED}, {_R.READY}),
     "unblock": _move({_R.WAITING}, {_R.READY, _R.SCHEDULED}),
     "hold": _move({_R.READY, _R.SCHEDULED}, {_R.WAITING}),
@@ -45,7 +46,7 @@ MOVES: Final[dict[str, tuple[frozenset[Room], frozenset[Room]]]] = {
     "expire": _move(_UNCLAIMED, {_R.ENDED}),
     "cancel": _move(_UNCLAIMED, {_R.ENDED}),  # of a running job it is a request, and finish moves
     "retry": _move(_OVER, {_R.READY}),
-    "redrive": _move(_OVER, {_R.READY}),
+    "redrive": _move({_R.DEAD}, {_R.READY}),
     "discard": _move({_R.DEAD}, {_R.NOTHING}),
 }
 

@@ -26,7 +26,7 @@ class Options:
     priority: int | None = None  # lower goes first
     delay: float | None = None
     run_at: datetime | None = None
-    deadline: datetime | None = None  # not ended by then: the job expires
+    deadline: datetime | None = None  # not over by then: the job expires, also while it runs
     deadline_in: float | None = None  # the same, counted from the enqueue
     timeout: float | None = None  # of one attempt
     max_attempts: int | None = None  # for this job, over what `retry` says

@@ -26,7 +26,7 @@ from leasehold.store.watchdog import watchdog
 log = logging.getLogger("leasehold.worker")
 
 LOOK: Final = 0.25  # seconds between two looks at the runners
-LIMIT: Final = 25.0  # of a graceful stop; Kubernetes gives 30
+SPARE: Final = 5.0  # seconds a runner has beyond its grace; with the grace of 20 it stops within 25, Kubernetes gives 30
 # Pauses before the next start of a runner that keeps dying young.
 DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 YOUNG: Final = 10.0
@@ -210,7 +210,10 @@ class Supervisor:
                 jobs,
                 runner.blocked_by(),
             )
-        elif runner.stopping_since is not None and time.monotonic() - runner.stopping_since > LIMIT:
+        elif (
+            runner.stopping_since is not None
+            and time.monotonic() - runner.stopping_since > self.plan.grace + SPARE
+        ):
             runner.kill()
 
     def _gone(self, runner: RunnerProcess) -> None:
@@ -264,7 +267,7 @@ class Supervisor:
             f"stopping: jobs that run have {self.plan.grace:.0f} s; "
             "press Ctrl-C again to stop at once"
         )
-        ends = time.monotonic() + LIMIT
+        ends = time.monotonic() + self.plan.grace + SPARE
         for runner in self._runners:
             runner.stop(self.plan.grace)
         while self._runners and self._signals < 2 and time.monotonic() < ends:  # noqa: PLR2004 - the second one means now

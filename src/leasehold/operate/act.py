@@ -147,3 +147,12 @@ def redrive(
         left = None if left is None else left - moved
         if pace is not None:
             time.sleep(max(0.0, begun + len(verdicts) / pace - time.monotonic()))
+
+
+def purge(ask: Ask, tenant: str, actor: str) -> Iterator[tuple[int, int]]:
+    """A tenant leaves, a step at a time: how many jobs are gone, how many still run."""
+    while True:
+        gone, running = ask(verbs.purge(tenant, STEP, actor))
+        yield gone, running
+        if gone == 0:
+            return

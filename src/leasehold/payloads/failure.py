@@ -21,11 +21,10 @@ def describe_error(error: BaseException) -> dict[str, str]:
 
 
 def type_name(error: BaseException) -> str:
+    """With its module, but for Python's own and ours: those are known by their names alone."""
     cls = type(error)
-    name = (
-        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-    )
-    return clean(name)
+    plain = cls.__module__ == "builtins" or cls.__module__.split(".")[0] == "leasehold"
+    return clean(cls.__qualname__ if plain else f"{cls.__module__}.{cls.__qualname__}")
 
 
 def message_of(error: BaseException) -> str:

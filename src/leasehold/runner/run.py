@@ -84,7 +84,6 @@ class Runner:
         self._stopping = asyncio.Event()
         self._closing = False
         self._marks: str | None = None
-        self._names = sorted(tasks)
         self._rate = 0.0
         self._counted = 0
         self._tally: dict[tuple[str, str, str], list[int]] = {}
@@ -320,7 +319,7 @@ class Runner:
         begin = max(self.pace.concurrency - self._busy - len(self._backlog), 0)
         rows: list[Any] = list(
             await self._claiming.ask(
-                verbs.claim(self.number, queues, self._names, limit, begin, self._marks)
+                verbs.claim(self.number, queues, sorted(self.tasks), limit, begin, self._marks)
             )
         )
         if rows and rows[-1][1] is None:
@@ -386,12 +385,7 @@ class Runner:
         self._busy += 1
         current.set(job)
         self.board.begin(slot.number, job._id)  # noqa: SLF001
-        timeout = row[11] or definition.options.timeout
-        alarm = (
-            asyncio.get_running_loop().call_later(timeout, self._stop, slot, "timeout")
-            if timeout
-            else None
-        )
+        alarm = self._alarm(slot, row, definition)
         document: dict[str, Any] | None = None
         raw = None
         try:
@@ -436,6 +430,17 @@ class Runner:
             self._counted += 1
             self.board.end(slot.number)
         self._settle(job, row, document, raw, int((time.monotonic() - began) * 1000))
+
+    def _alarm(self, slot: Slot, row: Any, definition: Definition) -> asyncio.TimerHandle | None:
+        """Whichever comes first: the attempt's time-out, or the deadline of the job's whole life."""
+        timeout, reason = row[11] or definition.options.timeout, "timeout"
+        if row[10] is not None:
+            left = (row[10] - self._offset) / 1e6 - time.monotonic()
+            if timeout is None or left < timeout:
+                timeout, reason = max(left, 0), "deadline"
+        if timeout is None:
+            return None
+        return asyncio.get_running_loop().call_later(timeout, self._stop, slot, reason)
 
     def _settle(
         self, job: Job, row: Any, document: dict[str, Any] | None, raw: bytes | None, run_ms: int
@@ -485,6 +490,8 @@ class Runner:
                 return self._judged(
                     definition, job, row, verdict.TimedOut(f"took longer than its {limit:g} s")
                 )
+            case "deadline":
+                return verdict.expired()
             case "shutdown":
                 return {"outcome": "released"}
             case "the lease was lost":

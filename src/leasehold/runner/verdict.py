@@ -89,6 +89,12 @@ def _kept(definition: Definition, name: str, value: Any) -> Any:
     return None if raw is None else msgspec.Raw(raw)
 
 
+def expired() -> dict[str, Any]:
+    """Its deadline passed while it ran."""
+    message = "its deadline passed while it ran"
+    return {"outcome": "expired", "error": {"type": "Expired", "message": message}}
+
+
 def stopped(reason: str) -> dict[str, Any]:
     """Its code has stopped because somebody wanted it to."""
     return {"outcome": "cancelled", "error": {"type": "Cancelled", "message": reason}}

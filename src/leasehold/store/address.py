@@ -13,7 +13,6 @@ from leasehold.store import connect
 from leasehold.store.embedded import Server, default_home
 from leasehold.store.migrate import migrate
 
-FOLDER: Final = ".leasehold"
 _PRODUCTION: Final = (
     "CI",
     "KUBERNETES_SERVICE_HOST",
@@ -60,7 +59,7 @@ class Address:
                 "postgresql://user@host/database, or a folder for an embedded one"
             )
             raise SettingsError(msg)
-        self._server = Server(default_home(Path(said)) if said else default_home(self._folder()))
+        self._server = Server(Path(said).absolute() if said else self._folder())
         self._dsn = self._server.start()
         with connect.connect_sync(self._dsn) as connection:
             migrate(connection)
@@ -73,7 +72,7 @@ class Address:
                 'App("path/to/folder") for an embedded Postgres in a folder that lasts'
             )
             raise SettingsError(msg)
-        return Path(FOLDER)
+        return default_home()
 
     def close(self) -> None:
         server, self._server, self._dsn = self._server, None, None

@@ -3,10 +3,11 @@
 None of those libraries is imported before its user did.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from leasehold.errors import ConnectionUnusable
+from leasehold.observe import event
 from leasehold.store.call import Call
 
 Kind = Literal["async", "sync"]
@@ -41,11 +42,14 @@ async def carry(connection: Any, call: Call[Any]) -> Any:
     A sync one blocks the loop for the statement: it is theirs.
     """
     package, kind = kind_of(connection)
-    module = _driver(package)
+    module, began = _driver(package), event.began()
     if kind == "sync":
-        return module.run_sync(connection, call)
-    run: Callable[..., Awaitable[Any]] = module.run
-    return await run(connection, call)
+        answer = module.run_sync(connection, call)
+    else:
+        answer = await module.run(connection, call)
+    if package != "psycopg":  # which tells by itself, ours as well as theirs
+        event.tell(call.verb, answer, began)
+    return answer
 
 
 def carry_sync(connection: Any, call: Call[Any]) -> Any:
@@ -56,7 +60,11 @@ def carry_sync(connection: Any, call: Call[Any]) -> Any:
             "use `await task.enqueue(...)`, or hand over a sync one"
         )
         raise ConnectionUnusable(msg)
-    return _driver(package).run_sync(connection, call)
+    began = event.began()
+    answer = _driver(package).run_sync(connection, call)
+    if package != "psycopg":
+        event.tell(call.verb, answer, began)
+    return answer
 
 
 def _driver(package: str) -> Any:

@@ -6,7 +6,7 @@ create or replace view leasehold.jobs as
                   case l.outcome when 'poisoned' then 'failed' else l.outcome::text end, 'unknown') as state,
          case when l.outcome = 'succeeded' and i.room is null and h.job_id is null then 100 else c.progress end as progress, c.note,
          l.result, coalesce(l.error, e.error) as error,
-         coalesce((i.entry).attempts, h.attempts, d.attempts, t.charged)::int as attempts, b.max_attempts, coalesce((i.entry).priority, h.priority, b.priority) as priority,
+         coalesce((i.entry).attempts, h.attempts + h.begun::int, d.attempts, t.charged)::int as attempts, b.max_attempts, coalesce((i.entry).priority, h.priority, b.priority) as priority,
          case i.room when 'scheduled' then (i.entry).due when 'ready' then (i.entry).due else b.run_at end as due,
          h.runner as lease_owner, u.expires_at as lease_expires_at, w.beat_at as heartbeat_at,
          b.enqueued_at as created_at, coalesce(h.claimed_at, t.claimed_at) as started_at, case when i.room is null and h.job_id is null then l.ended_at end as completed_at,
@@ -23,7 +23,7 @@ create or replace view leasehold.jobs as
     left join lateral (select a.outcome, a.result, a.error, a.ended_at from leasehold.attempt_all a
                         where a.job_id = b.id and a.outcome <= 'poisoned' order by a.claim_no desc limit 1) l on true
     left join lateral (select a.error from leasehold.attempt_all a where a.job_id = b.id and a.error is not null order by a.claim_no desc limit 1) e on true
-    left join lateral (select count(*) filter (where a.outcome in ('failed', 'retried')) as charged, count(*) filter (where a.outcome in ('interrupted', 'poisoned')) as reaps,
+    left join lateral (select count(*) filter (where a.outcome in ('succeeded', 'failed', 'retried')) as charged, count(*) filter (where a.outcome in ('interrupted', 'poisoned')) as reaps,
                               max(a.claimed_at) as claimed_at, max(a.ended_at) as last_at
                          from leasehold.attempt_all a where a.job_id = b.id) t on true
    where b.duplicate_of is null;

@@ -1,5 +1,5 @@
 -- settle: members of bundles whose row locks the caller holds leave running, each by its outcome:
---   succeeded, cancelled                 an attempt, and the job has ended
+--   succeeded, cancelled, expired        an attempt, and the job has ended
 --   failed, poisoned                     an attempt, and the job is in dead
 --   retried, interrupted, sent_on        an attempt, and the job goes on: ready, or scheduled when due later
 --   snoozed, released                    no attempt; the same ways on
@@ -66,7 +66,7 @@ begin
                              case when m.outcome = 'cancelled' then coalesce(m.error, jsonb_build_object('type', 'Cancelled', 'message', m.wish)) else m.error end,
                              m.result)::leasehold.attempt_kept) filter (where m.outcome not in ('snoozed', 'released')), '{}') as attempts,
          coalesce(array_agg((m.entry).job_id) filter (where m.outcome in ('snoozed', 'released')), '{}') as struck,
-         coalesce(array_agg((m.entry).job_id) filter (where m.outcome in ('succeeded', 'failed', 'cancelled', 'poisoned')), '{}') as ended,
+         coalesce(array_agg((m.entry).job_id) filter (where m.outcome in ('succeeded', 'failed', 'cancelled', 'expired', 'poisoned')), '{}') as ended,
          coalesce(array_agg(m.entry) filter (where m.outcome in ('retried', 'interrupted', 'sent_on', 'snoozed', 'released')
                                                and (m.entry).due <= v_now), '{}') as ready
     into v_mine from mine m;

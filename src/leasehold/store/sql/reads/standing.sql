@@ -17,13 +17,13 @@ begin
     ), last as (
       select distinct on (h.job_id) h.* from history h order by h.job_id, h.claim_no desc
     ), told as (
-      select h.job_id, count(*) filter (where h.claimed_at is not null)::int as runs,
+      select h.job_id, count(*) filter (where h.outcome in ('succeeded', 'failed', 'retried'))::int as runs,
              (array_agg(h.error order by h.claim_no desc) filter (where h.error is not null))[1] as error from history h group by h.job_id
     )
     select w.asked, b.id,
            coalesce(i.room, case h.begun when true then 'running' when false then 'assigned' end,
                     case l.outcome when 'poisoned' then 'failed' else l.outcome::text end, 'unknown'),
-           b.task, coalesce((i.entry).queue, h.queue, b.queue), coalesce(t.runs, 0), case when l.outcome = 'succeeded' then 100 else c.progress end, c.note,
+           b.task, coalesce((i.entry).queue, h.queue, b.queue), coalesce(t.runs, 0) + coalesce(h.begun, false)::int, case when l.outcome = 'succeeded' then 100 else c.progress end, c.note,
            l.result, t.error, b.enqueued_at, coalesce(h.claimed_at, l.claimed_at), case when l.outcome <= 'poisoned' then l.ended_at end,
            h.runner, (i.entry).due, coalesce(i.note, i.reason)
       from unnest(v_asked, v_ids) as w(asked, id)
