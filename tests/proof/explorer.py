@@ -12,6 +12,7 @@ import re
 import select
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import psycopg
@@ -21,7 +22,23 @@ GATES = int(os.environ.get("LEASEHOLD_GATES", "4"))  # of one verb; more are thi
 # So often a session is stopped although it could go on.
 PREEMPTIONS = int(os.environ.get("LEASEHOLD_PREEMPTIONS", "2"))
 
-NAMES = ("r1", "r2", "s1", "w1", "p1", "d1", "x1", "x2", "k1", "k2", "e1", "nA1", "nA2", "nB1", "nB2")
+NAMES = (
+    "r1",
+    "r2",
+    "s1",
+    "w1",
+    "p1",
+    "d1",
+    "x1",
+    "x2",
+    "k1",
+    "k2",
+    "e1",
+    "nA1",
+    "nA2",
+    "nB1",
+    "nB2",
+)
 PARTS = dict.fromkeys(("k1", "nA1", "nB1"), "key K")
 PARTS |= dict.fromkeys(("x1", "x2", "nA2", "nB2"), "key L")
 HOUSE = "house"
@@ -108,7 +125,8 @@ begin
       case n when 'k1' then 'K' when 'e1' then 'E' when 'x1' then 'L' end,
       case when n in ('r2', 's1', 'w1', 'd1') then v_long end
     from unnest(array['r1', 'r2', 's1', 'w1', 'p1', 'd1', 'x1', 'x2', 'k1', 'k2', 'e1']) n;
-  insert into leasehold.ready (turn, job_id, segment, priority, moves, queue, task, payload, deadline)
+  insert into leasehold.ready
+      (turn, job_id, segment, priority, moves, queue, task, payload, deadline)
     values (v_long, proof.id('r1'), 0, 100, 0, 'q', 't', '{}', null),
       (v_long, proof.id('r2'), 1, 100, 1, 'q', 't', '{}', v_long);
   insert into leasehold.scheduled (run_at, job_id, priority, queue, deadline)
@@ -127,7 +145,8 @@ begin
       array[v_long, v_long], '{100,100}', '{0,0}', '{0,0}', '{0,0}');
   insert into leasehold.attempt (job_id, claimed_at, ended_at, runner, claim_no, outcome)
     values (proof.id('k1'), v_long, v_long, 1, 1, 'failed'),
-      (proof.id('k2'), v_long, v_long, 1, 1, 'failed'), (proof.id('e1'), v_long, v_long, 1, 1, 'succeeded');
+      (proof.id('k2'), v_long, v_long, 1, 1, 'failed'),
+      (proof.id('e1'), v_long, v_long, 1, 1, 'succeeded');
   insert into leasehold.dead (died_at, enqueued_at, job_id, priority, claim_no, moves, attempts,
       interrupted, reason, queue, task, payload, key)
     values (v_long, v_long, proof.id('k1'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', 'K'),
@@ -148,10 +167,12 @@ LOOKS = {
     "dispatched": (f"job_id, queue, dispatch_no = 1, expires_at {NEW}, {COUNTS}", "dispatched"),
     "running": (
         "m.job, r.runner, r.queue, m.claim, m.n <= r.begun, m.moves, m.attempts, m.interrupted",
-        "running r cross join lateral unnest(r.job_ids, r.claim_nos, r.moves, r.attempts, "
-        "r.interrupted) with ordinality m(job, claim, moves, attempts, interrupted, n) "
-        "where not exists (select from leasehold.attempt a "
-        "where a.job_id = m.job and a.claim_no = m.claim)",
+        (
+            "running r cross join lateral unnest(r.job_ids, r.claim_nos, r.moves, r.attempts, "
+            "r.interrupted) with ordinality m(job, claim, moves, attempts, interrupted, n) "
+            "where not exists (select from leasehold.attempt a "
+            "where a.job_id = m.job and a.claim_no = m.claim)"
+        ),
     ),
     "attempt": (
         f"job_id, claim_no, outcome, runner, claimed_at is null, ended_at {NEW}, error ->> 'type'",
@@ -176,9 +197,11 @@ VERBS = {
     "enqueue": "leasehold.enqueue(jsonb_build_array("
     "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K'), "
     "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L')))",
-    "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 9, 9) where job_id is not null",
+    "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 9, 9) "
+    "where job_id is not null",
     "finish": "leasehold.finish(1, '{{1}}', array[proof.id('x1')], '{{1}}', '{{5}}', null, "
-    "jsonb_build_array(jsonb_build_object('job', proof.id('x2'), 'claim', 1, 'outcome', 'retried')))",
+    "jsonb_build_array(jsonb_build_object("
+    "'job', proof.id('x2'), 'claim', 1, 'outcome', 'retried')))",
     "finish_badly": "leasehold.finish(1, '{{1}}', '{{}}', '{{}}', '{{}}', null, jsonb_build_array("
     "jsonb_build_object('job', proof.id('x1'), 'claim', 1, 'outcome', 'failed'), "
     "jsonb_build_object('job', proof.id('x2'), 'claim', 1, 'outcome', 'snoozed', 'delay', 600)))",
@@ -197,7 +220,7 @@ VERBS = {
     "redrive": "leasehold.redrive('{{}}', 100, 'ann')",
     "discard": f"leasehold.discard({ALL}, 'ann')",
     "beat": "news - 'leader_age' from leasehold.beat(1, "
-    "'[{{\"id\": 1, \"bundles\": []}}, {{\"id\": 2, \"bundles\": []}}]')",
+    '\'[{{"id": 1, "bundles": []}}, {{"id": 2, "bundles": []}}]\')',
     "rotate": "sealed, emptied, opened from leasehold.rotate(0)",
     "lead": "leasehold.lead(1)",
     "leave": "leasehold.leave(1)",
@@ -364,7 +387,9 @@ class Explorer:
             self._gates[verb] = list(dict.fromkeys(found))
         return self._gates[verb]
 
-    def serial(self, first: Session, second: Session, verbs: Sequence[str], again: int = 0) -> Outcome:
+    def serial(
+        self, first: Session, second: Session, verbs: Sequence[str], again: int = 0
+    ) -> Outcome:
         """One after the other; `again` says how often both are repeated then, unseen."""
         self.reset()
         for session, verb in zip((self.a, self.b), verbs, strict=True):
@@ -373,7 +398,9 @@ class Explorer:
         self._alone(second)
         return self._outcome(verbs, again)
 
-    def run(self, verbs: Sequence[str], prefix: str, again: int = 0) -> tuple[str, list[str], Outcome]:
+    def run(
+        self, verbs: Sequence[str], prefix: str, again: int = 0
+    ) -> tuple[str, list[str], Outcome]:
         """Follows the prefix, then lets whoever goes go on. Answers the schedule, who else could
         have gone at each of its letters, and the outcome."""
         stops = [f",{','.join(self.gates(verb))}," for verb in verbs]
@@ -417,9 +444,7 @@ class Explorer:
 
     def _settle(self, session: Session, other: Session) -> None:
         while not session.heard(2):
-            blockers = self.driver.execute(
-                "select pg_blocking_pids(%s)", (session.pid,)
-            ).fetchone()
+            blockers = self.driver.execute("select pg_blocking_pids(%s)", (session.pid,)).fetchone()
             if blockers and other.pid in blockers[0] and other.state != "ended":
                 session.state = "blocked"
                 return
@@ -516,15 +541,13 @@ class Explorer:
 def preemptions(schedule: str, could: Sequence[str]) -> int:
     return sum(
         before != after and before in could[n]
-        for n, (before, after) in enumerate(zip(schedule, schedule[1:], strict=False), 1)
+        for n, (before, after) in enumerate(pairwise(schedule), 1)
     )
 
 
 def install(connection: psycopg.Connection[Any]) -> None:
     names = ", ".join(f"'{name}'" for name in NAMES)
-    connection.execute(
-        INSTALL.replace("%(names)s", f"array[{names}]").replace("%%", "%").encode()
-    )
+    connection.execute(INSTALL.replace("%(names)s", f"array[{names}]").replace("%%", "%").encode())
     connection.execute(SCENARIO.encode())
     for room in ROOMS:
         connection.execute(

@@ -1,4 +1,4 @@
-"""A database for proofs: its clock stands where we put it, and all rooms are read in one question."""
+"""A database for proofs: its clock stands still, and one question reads all rooms."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ import psycopg
 from psycopg.adapt import Loader
 
 from leasehold.store.call import Call, statement
-from tests.proof.model import POISON, Model, Segment
+from proof.model import POISON, Bundle, Model, Segment
 
 T = TypeVar("T")
 Tables = dict[str, list[Any]]
@@ -41,11 +41,13 @@ LOOKS = {
         "dispatched",
     ),
     "running": (
-        "r.id, runner, us(claimed_at), held, begun, queue, (select json_agg(json_build_array("
-        "m.job, m.claim, us(m.turn), m.priority, m.moves, m.attempts, m.interrupted) order by n) "
-        "from unnest(r.job_ids, r.claim_nos, r.turns, r.priorities, r.moves, r.attempts, "
-        "r.interrupted) with ordinality "
-        "m(job, claim, turn, priority, moves, attempts, interrupted, n))",
+        (
+            "r.id, runner, us(claimed_at), held, begun, queue, (select json_agg(json_build_array("
+            "m.job, m.claim, us(m.turn), m.priority, m.moves, m.attempts, m.interrupted) "
+            "order by n) from unnest(r.job_ids, r.claim_nos, r.turns, r.priorities, r.moves, "
+            "r.attempts, r.interrupted) with ordinality "
+            "m(job, claim, turn, priority, moves, attempts, interrupted, n))"
+        ),
         "running r",
     ),
     "attempt": (
@@ -58,8 +60,10 @@ LOOKS = {
     "runner": ("id, worker, us(expires_at), us(dead_at), to_json(begun)", "runner"),
     "leader": ("term, worker, us(tick_at), us(resumed_at)", "leader"),
     "segment": (
-        "s.number, s.generation, s.sealed, pg_relation_size('leasehold.ready_' || s.number) > 0, "
-        "s.number = o.last_value % 4",
+        (
+            "s.number, s.generation, s.sealed, "
+            "pg_relation_size('leasehold.ready_' || s.number) > 0, s.number = o.last_value % 4"
+        ),
         "segment s, leasehold.open_segment o",
     ),
     "worker": ("id", "worker"),
@@ -151,6 +155,13 @@ class Ground:
         return in_order(rows[0])
 
 
+def members(bundle: Bundle) -> list[list[Any]]:
+    return [
+        [m.job, m.claim_no, m.turn, m.priority, m.moves, m.attempts, m.interrupted]
+        for m in bundle.members
+    ]
+
+
 def tables_of(model: Model) -> Tables:
     """What the database must hold."""
     jobs = model.jobs.values()
@@ -169,13 +180,7 @@ def tables_of(model: Model) -> Tables:
                     row += [e.dispatch_no, e.expires_at]
             found[room].append(row)
     found["running"] = [
-        [b.id, b.runner, b.claimed_at, b.held, b.begun, b.queue]
-        + [
-            [
-                [m.job, m.claim_no, m.turn, m.priority, m.moves, m.attempts, m.interrupted]
-                for m in b.members
-            ]
-        ]
+        [b.id, b.runner, b.claimed_at, b.held, b.begun, b.queue, members(b)]
         for b in model.running.values()
     ]
     found["attempt"] = [
@@ -184,8 +189,10 @@ def tables_of(model: Model) -> Tables:
         for claim, a in lines.items()
     ]
     found["dead"] = [
-        [job, d.queue, d.priority, d.died_at, d.claim_no, d.moves, d.attempts, d.interrupted]
-        + [d.reason, d.error]
+        [
+            *(job, d.queue, d.priority, d.died_at, d.claim_no),
+            *(d.moves, d.attempts, d.interrupted, d.reason, d.error),
+        ]
         for job, d in model.dead.items()
     ]
     found["key"] = [[*slot, job] for slot, job in model.keys.items()]

@@ -314,8 +314,6 @@ class Model:
             self._write(job, member.claim_no, line)
         self._count_off(bundle)
         if outcome in GOES_ON:
-            # A release that waits is a snooze: the same move as one that the handler asked for.
-            verb = "finish" if verb == "release" and due > self.now else verb
             self._enter(verb, Room.RUNNING, "scheduled" if due > self.now else "ready", entry)
         elif outcome in {"failed", "poisoned"}:
             self._move(verb, Room.RUNNING, Room.DEAD)
@@ -330,8 +328,8 @@ class Model:
                 "poison" if outcome == "poisoned" else "failed",
                 error,
             )
-        else:  # also where somebody's wish overruled a reap or a release: finish moves then
-            self._move("finish", Room.RUNNING, Room.ENDED)
+        else:  # also where somebody's wish overruled a reap or a release
+            self._move(verb, Room.RUNNING, Room.ENDED)
 
     def _count_off(self, bundle: Bundle) -> None:
         bundle.held -= 1
@@ -490,9 +488,7 @@ class Model:
         rows = []
         for queue, some in groupby(due, key=lambda e: e.queue):
             entries = list(some)
-            bundle = self._bundle(
-                "take", runner, entries, numbers.get(queue, -1), Room.DISPATCHED
-            )
+            bundle = self._bundle("take", runner, entries, numbers.get(queue, -1), Room.DISPATCHED)
             rows += [self._handed(bundle.id, entry) for entry in entries]
         return sorted(rows, key=lambda row: (row[8], row[9], row[1]))
 
@@ -506,11 +502,16 @@ class Model:
         *,
         strict: bool = False,
     ) -> list[tuple[str, int, str]]:
-        told = [(job, claim) for job, claim, _ in done]
-        told += [(one["job"], one["claim"]) for one in others]
-        if strict and any(v == "lost" for _, _, v in self._verdicts(runner, bundles, told)):
-            raise Refused("LH001")
+        ended = [(job, claim) for job, claim, _ in done]
+        told = ended + [(one["job"], one["claim"]) for one in others]
         answers = self._verdicts(runner, bundles, told)
+        if self.alive(runner):
+            # Told both ways in one call, it succeeds, and the other telling comes too late.
+            heard = {(job, claim) for job, claim, _ in answers}
+            late = (pair for pair in told[len(ended) :] if pair in ended and pair not in heard)
+            answers += [(*pair, "already") for pair in late]
+        if strict and any(verdict == "lost" for _, _, verdict in answers):
+            raise Refused("LH001")
         if self.alive(runner):
             for n, (job, claim, run_ms) in enumerate(done):
                 for bundle, _, member in list(self.held(bundles)):
@@ -611,7 +612,9 @@ class Model:
         return len(lost)
 
     def promote(self, limit: int) -> tuple[int, float | None]:
-        due = sorted((e for e in self.scheduled.values() if e.turn <= self.now), key=lambda e: e.turn)
+        due = sorted(
+            (e for e in self.scheduled.values() if e.turn <= self.now), key=lambda e: e.turn
+        )
         for entry in due[:limit]:
             del self.scheduled[entry.job]
             entry.due, entry.moves = self.now, entry.moves + 1

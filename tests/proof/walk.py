@@ -1,4 +1,4 @@
-"""A random walk: fifty verbs with random arguments on the real rooms and on the model, side by side.
+"""A random walk: fifty verbs with random arguments on the rooms and on the model, side by side.
 
 A walk is a seed and the numbers of the steps taken; each step draws from a generator of its own, so
 that steps can be left out and the others stay as they were, as far as what they find allows.
@@ -16,8 +16,8 @@ import psycopg
 
 from leasehold.store import verbs
 from leasehold.store.call import Call
-from tests.proof.ground import Ground, differences, iso, tables_of
-from tests.proof.model import HOUR, SECOND, Model, Refused
+from proof.ground import Ground, differences, iso, tables_of
+from proof.model import HOUR, SECOND, Model, Refused
 
 STEPS = 50
 REACH = 10 * HOUR  # the clock stays this near to where it began: the days have their tables
@@ -186,7 +186,7 @@ class Walk:
         return self._jobs()
 
     def _told(self, runner: int) -> tuple[list[int], list[tuple[str, int]]]:
-        """Bundles and claims that a runner may believe to hold: mostly right, else wrong in any way."""
+        """Bundles and claims a runner may believe to hold: mostly right, else wrong in any way."""
         rng = self.rng
         mine = [(b.id, m) for b, _, m in self.model.held() if b.runner == runner]
         chosen = rng.sample(mine, min(len(mine), rng.randint(0, 5)))
@@ -290,7 +290,9 @@ class Walk:
         known = self.marks.get(runner) if rng.random() < 0.7 and tasks is None else None
         given = None if known is None else json.dumps(known)
         call = verbs.claim(runner, queues, tasks, limit, begin, given)
-        rows = self._both(call, lambda rows: self._claimed(rows, runner, queues, tasks, limit, begin))
+        rows = self._both(
+            call, lambda rows: self._claimed(rows, runner, queues, tasks, limit, begin)
+        )
         if rows and rows[-1][0] is None and tasks is None:
             self.marks[runner] = rows[-1][15]
             self.seen.answers["claim with marks"] += 1
@@ -305,9 +307,7 @@ class Walk:
         begin: int,
     ) -> list[tuple[Any, ...]]:
         numbers = iter(dict.fromkeys(row[0] for row in rows or () if row[0] is not None))
-        wanted = self.model.claim(
-            runner, queues, tasks, limit=limit, begin=begin, numbers=numbers
-        )
+        wanted = self.model.claim(runner, queues, tasks, limit=limit, begin=begin, numbers=numbers)
         self._remember(runner, wanted)
         return wanted
 
@@ -333,7 +333,9 @@ class Walk:
                 bundles = [b for b in mine if rng.random() < 0.7]
                 if rng.random() < 0.3 and self.past:
                     bundles.append(rng.choice(self.past)[1])
-                said.append({"id": number, "bundles": list(dict.fromkeys(bundles)), "loop_age": 0.1})
+                said.append(
+                    {"id": number, "bundles": list(dict.fromkeys(bundles)), "loop_age": 0.1}
+                )
         self._beat(worker, said)
 
     def _beat(self, worker: int, said: list[dict[str, Any]]) -> None:
@@ -345,12 +347,12 @@ class Walk:
         rng, runner = self.rng, self._runner()
         bundles, told = self._told(runner)
         done, others, results = [], [], []
-        for n, (job, claim) in enumerate(told):
+        for job, claim in told:
             if rng.random() < 0.4:
                 # Which of two tellings is written down is nobody's promise: they are alike.
-                n = told.index((job, claim)) if told.count((job, claim)) > 1 else n
-                done.append((job, claim, n))
-                results.append((None, {"r": 1}, "x")[n % 3])
+                first = told.index((job, claim))
+                done.append((job, claim, first))
+                results.append((None, {"r": 1}, "x")[first % 3])
             else:
                 others.append(self._ending(job, claim))
         strict = rng.random() < 0.15
@@ -429,13 +431,14 @@ class Walk:
         self._both(verbs.promote(limit), lambda _: self.model.promote(limit))
 
     def do_block(self) -> None:
-        """Parents are not built yet: what waits for a person now waits for others that have ended."""
+        """Parents come later: what waits for a person now waits for others that have ended."""
         for entry in self.model.waiting.values():
             if self.rng.random() < 0.5:
                 entry.reason = "parents"
         jobs = [e.job for e in self.model.waiting.values() if e.reason == "parents"]
         self.ground.run(
-            "update leasehold.waiting set reason = 'parents' where job_id = any(%s::uuid[])", (jobs,)
+            "update leasehold.waiting set reason = 'parents' where job_id = any(%s::uuid[])",
+            (jobs,),
         )
         self.log.append(f"{jobs} wait for parents")
 
@@ -587,4 +590,3 @@ def shrunk(fails: Callable[[Sequence[int]], bool], steps: Sequence[int]) -> list
                 at += size
         size //= 2
     return kept
-

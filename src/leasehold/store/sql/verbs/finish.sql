@@ -38,12 +38,12 @@ begin
       select e.job_id, e.claimed_at, v_now, p_runner, e.claim_no, e.run_ms, 'succeeded', e.result from ended e where e.job_id < v_floor
        order by e.job_id on conflict do nothing returning job_id, claim_no
     ), new as ( -- of held, not of ended: a run may be told twice in one call
-      select h.bundle, h.job_id from held h join (select * from written union all select * from kept) w using (job_id, claim_no)
+      select h.bundle, h.job_id, h.claim_no from held h join (select * from written union all select * from kept) w using (job_id, claim_no)
     ), counts as (
       select n.bundle, count(*)::int as n from new n group by n.bundle
     )
     select (select array_agg(c.bundle order by c.bundle) from counts c) as bundles, (select array_agg(c.n order by c.bundle) from counts c) as counts,
-           array_agg(n.job_id) as jobs, count(*)::int as n into v_done from new n;
+           array_agg(n.job_id) as jobs, array_agg(n.claim_no) as nos, count(*)::int as n into v_done from new n;
     if v_done.n > 0 then
       perform leasehold.shrink(v_done.bundles, v_done.counts, '{}');
       perform leasehold.tell(p_jobs);
@@ -52,7 +52,7 @@ begin
       v_jobs := '{}'; v_nos := '{}';
     elsif v_done.n > 0 then
       select coalesce(array_agg(o.job_id), '{}') as jobs, coalesce(array_agg(o.claim_no), '{}') as nos into v_done
-        from unnest(v_jobs, v_nos) as o(job_id, claim_no) where o.job_id <> all (v_done.jobs);
+        from unnest(v_jobs, v_nos) as o(job_id, claim_no) where (o.job_id, o.claim_no) not in (select * from unnest(v_done.jobs, v_done.nos));
       v_jobs := v_done.jobs; v_nos := v_done.nos;
     end if;
   end if;
