@@ -1,6 +1,7 @@
-"""The process behind `run="process"`: imports the module of a task, runs one job after another, says how each ended.
+"""The process behind `run="process"`: one job after another, and how each ended.
 
-Started by a runner as `python -m leasehold.cli.child FD MODULE`; it speaks frames of JSON on that socket.
+Started by a runner as `python -m leasehold.cli.child FD MODULE`; it imports the module of a task
+and speaks frames of JSON on that socket.
 """
 
 import asyncio
@@ -18,8 +19,7 @@ import threading
 import time
 from dataclasses import dataclass
 from types import FrameType, ModuleType
-from typing import Any, Final
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -29,6 +29,10 @@ from leasehold.define.task import Definition
 from leasehold.errors import DefinitionError, LeaseLost
 from leasehold.runner import verdict
 from leasehold.runner.job import Job, current
+from leasehold.runner.run_process import Order
+
+if TYPE_CHECKING:
+    from leasehold.runner.run import Runner
 
 AFTER: Final = 5.0  # seconds that a job has to leave when its runner is gone
 _HEAD: Final = struct.Struct("!I")
@@ -44,12 +48,19 @@ class Wire:
         self._file.write(_HEAD.pack(len(body)) + body)
         self._file.flush()
 
-    def hear(self) -> Any:
+    def hear(self) -> bytes | None:
         """None when the runner is gone."""
         head = self._file.read(_HEAD.size)
         if len(head) < _HEAD.size:
             return None
-        return msgspec.json.decode(self._file.read(_HEAD.unpack(head)[0]))
+        return self._file.read(_HEAD.unpack(head)[0])
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.send(question)
+        if (heard := self.hear()) is None:
+            raise SystemExit(70)
+        answer: dict[str, Any] = msgspec.json.decode(heard)
+        return answer
 
     def end_with_the_runner(self) -> None:
         """A job must not go on here while its next run begins elsewhere."""
@@ -74,31 +85,19 @@ class ChildJob(Job):
 
     __slots__ = ("_wire",)
 
-    def __init__(self, wire: Wire, said: dict[str, Any], tasks: dict[str, Definition]) -> None:
+    def __init__(self, wire: Wire, order: Order, tasks: dict[str, Definition]) -> None:
+        # Of its runner this job asks no more than the number and the tasks.
+        super().__init__(cast("Runner", Here(order.runner, tasks)), order.claimed)
         self._wire = wire
-        self._id = UUID(said["job"]).bytes
-        self.claim_no, self.attempt, self.queue, self.task = (
-            said["claim_no"],
-            said["attempt"],
-            said["queue"],
-            said["task"],
-        )
-        self.tenant, self.max_attempts, self.stop_because = said["tenant"], said["most"], None
-        self.interrupted, self._deadline = said["interrupted"], said["deadline"]
-        self._headers = msgspec.json.encode(said["headers"])
-        self.percent, self.note, self.ended_by_itself = None, None, False
-        self.bundle, self._runner = said["bundle"], Here(said["runner"], tasks)
 
     def progress(self, percent: float, note: str | None = None) -> None:
         self._wire.send({"progress": percent, "note": note})
 
     def checkpoint_sync(self) -> Any:
-        self._wire.send({"checkpoint": True})
-        return self._wire.hear()["data"]
+        return self._wire.ask({"checkpoint": True})["data"]
 
     def save_sync(self, data: Any) -> None:
-        self._wire.send({"save": data})
-        if not self._wire.hear()["saved"]:
+        if not self._wire.ask({"save": data})["saved"]:
             raise LeaseLost(self.id)
 
     async def checkpoint(self) -> Any:
@@ -139,17 +138,19 @@ def run(definition: Definition, job: ChildJob, payload: bytes) -> dict[str, Any]
         value = definition.function(*args, **kwargs)
         if inspect.isawaitable(value):
             value = asyncio.run(_awaited(value))
-        if isinstance(value, Outcome):
-            raise value
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a fact about its job
-        luck = random.random()  # noqa: S311
-        return {"document": verdict.judged(definition, error, job.attempt, job.max_attempts, luck)}
+        return _judged(error, definition, job)
+    if isinstance(value, Outcome):
+        return _judged(value, definition, job)
     raw, problem = definition.codec.encode_result(value)
-    return {
-        "result": {"result_error": problem}
-        if problem
-        else (None if raw is None else msgspec.Raw(raw))
-    }
+    if problem:
+        return {"result": {"result_error": problem}}
+    return {"result": None if raw is None else msgspec.Raw(raw)}
+
+
+def _judged(error: BaseException, definition: Definition, job: Job) -> dict[str, Any]:
+    luck = random.random()  # noqa: S311
+    return {"document": verdict.judged(definition, error, job.attempt, job.max_attempts, luck)}
 
 
 async def _awaited(value: Any) -> Any:
@@ -157,7 +158,7 @@ async def _awaited(value: Any) -> Any:
 
 
 def main() -> None:
-    # The terminal's Ctrl-C is for the supervisor; this process ends when its runner says so or is gone.
+    # The terminal's Ctrl-C is for the supervisor; this process ends with its runner.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     sys.path.insert(0, "")
@@ -165,9 +166,9 @@ def main() -> None:
     threading.Thread(target=wire.end_with_the_runner, daemon=True).start()
     tasks = definitions(sys.argv[2])
     while said := wire.hear():
-        payload = msgspec.json.encode(said["payload"])
-        job = ChildJob(wire, said, tasks)
-        end = run(tasks[said["task"]], job, payload)
+        order = msgspec.json.decode(said, type=Order)
+        job = ChildJob(wire, order, tasks)
+        end = run(tasks[order.claimed.task], job, order.claimed.payload)
         wire.send({**end, "ended": job.ended_by_itself})
 
 

@@ -1,10 +1,11 @@
-"""The process of a runner: imports the user's app, claims and runs its jobs until its supervisor says stop, or is gone.
+"""The process of a runner: claims and runs an app's jobs until its supervisor says stop or is gone.
 
 Started by a supervisor as `python -m leasehold.cli.runner SOCKET BOARD STACKS`.
 """
 
 import asyncio
 import faulthandler
+import logging
 import mmap
 import os
 import signal
@@ -17,9 +18,11 @@ from typing import Any
 import msgspec
 
 from leasehold.cli.target import load
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, SettingsError
 from leasehold.observe.board import Board
 from leasehold.runner.run import Pace, Runner
+
+log = logging.getLogger("leasehold.runner")
 
 REPORT = 0.5  # seconds between two reports to the supervisor
 
@@ -51,12 +54,11 @@ async def serve(wire: socket.socket, board_fd: int) -> None:
         pace = msgspec.convert(said["pace"], Pace)
         queues = pace.queues or app.queues()
     except (LeaseholdError, msgspec.ValidationError) as error:
-        link.say({"failed": str(error)})
+        link.say({"failed": str(error), "misnamed": isinstance(error, SettingsError)})
         return
     except Exception:  # noqa: BLE001 - whatever a user's module raises when it is imported
-        link.say(
-            {"failed": f"importing {said['target']} failed:\n{traceback.format_exc(chain=True)}"}
-        )
+        text = f"importing {said['target']} failed:\n{traceback.format_exc(chain=True)}"
+        link.say({"failed": text, "misnamed": False})
         return
     pace = replace(pace, queues=tuple(queues))
     link.say({"ready": {"tasks": sorted(app.definitions), "queues": list(queues)}})
@@ -85,6 +87,8 @@ async def _talk(link: Link, runner: Runner) -> None:
                 runner.hear(news)
             case {"stop": _}:
                 return
+            case _:
+                log.warning("the supervisor said %r, which this runner does not know", message)
     # The supervisor is gone and nobody beats for us: whatever we go on doing would be done twice.
     os._exit(70)
 
@@ -109,7 +113,7 @@ def main() -> None:
         asyncio.run(serve(wire, board_fd))
     else:
         uvloop.run(serve(wire, board_fd))
-    # Threads that were told and did not stop would keep the process; what they held went back already.
+    # Threads that did not stop would keep the process; what they held went back already.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Writes the ends of runs: one statement for all that ended while the last one was under way, at once for a lone one."""
+"""Writes the ends of runs: a lone one at once, else all that ended during the last statement."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from leasehold.errors import EnqueueRefused, LeaseholdError
+from leasehold.errors import EnqueueRefused, LeaseholdError, StorageFull
 from leasehold.payloads.failure import clean
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
@@ -27,13 +27,14 @@ class Finisher:
         self.bundles: dict[int, int] = {}
         self._good: list[tuple[int, bytes, int, int, bytes | None]] = []
         self._other: list[tuple[int, dict[str, Any]]] = []
+        self._under_way = 0
         self._news = asyncio.Event()
-        self._flushed = asyncio.Event()
-        self._flushed.set()
+        self._written = asyncio.Event()
         self.lost = 0
 
     def __len__(self) -> int:
-        return len(self._good) + len(self._other)
+        """The ends that are not written yet."""
+        return len(self._good) + len(self._other) + self._under_way
 
     def succeeded(
         self, bundle: int, job: bytes, claim_no: int, run_ms: int, result: bytes | None
@@ -57,24 +58,24 @@ class Finisher:
         self.bundles.pop(bundle, None)
 
     async def run(self) -> None:
-        """Until cancelled. What cannot be written now is written later: the loop keeps trying until it is answered."""
+        """Until cancelled. What cannot be written now is tried again until it is answered."""
         while True:
             await self._news.wait()
             self._news.clear()
-            self._flushed.clear()
             good, self._good = self._good[:MOST], self._good[MOST:]
             other, self._other = self._other[:MOST], self._other[MOST:]
             if self._good or self._other:
                 self._news.set()
+            self._under_way = len(good) + len(other)
             await self._write(good, other)
-            if not len(self):
-                self._flushed.set()
+            self._under_way = 0
+            self._written.set()
 
     async def drained(self) -> None:
         """Returns when everything that ended is written."""
-        while len(self) or not self._flushed.is_set():
-            await self._flushed.wait()
-            await asyncio.sleep(0)
+        while len(self):
+            self._written.clear()
+            await self._written.wait()
 
     async def _write(self, good: list[Any], other: list[Any]) -> None:
         bundles = sorted({entry[0] for entry in good} | {entry[0] for entry in other})
@@ -108,8 +109,9 @@ class Finisher:
             self.left(entry[0])
 
     async def _answer(self, call: Call[Any]) -> Any:
-        """The server's own trouble (a full disk, a deadlock, a cancelled statement) passes; bad cargo does not."""
-        for pause in PAUSES:
+        """The server's own trouble (a full disk, a deadlock) passes; bad cargo does not."""
+        pauses = iter(PAUSES)
+        while True:
             try:
                 return await self._ask(call)
             except RunnerDead:
@@ -117,12 +119,15 @@ class Finisher:
             except (LeaseholdError, connect.Error) as error:
                 if isinstance(error, EnqueueRefused) or connect.is_about_data(error):
                     raise
+                # Until a person has made room, what has run is kept here.
+                pause = next(pauses, PAUSES[-1] if isinstance(error, StorageFull) else None)
+                if pause is None:
+                    raise
                 log.warning("the ends of runs cannot be written yet: %s", clean(str(error)))
                 await asyncio.sleep(pause)
-        return await self._ask(call)
 
     async def _apart(self, good: list[Any], other: list[Any], error: Exception) -> None:
-        """One bad row never fails its batch: halves are tried until the bad one stands alone, and gets a plain ending."""
+        """One bad row never fails its batch: halved until it is alone, it gets a plain ending."""
         ends = [*good, *other]
         if len(ends) > 1:
             middle, border = len(ends) // 2, len(good)

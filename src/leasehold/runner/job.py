@@ -12,6 +12,7 @@ import msgspec
 
 from leasehold.errors import LeaseLost, NoCurrentJob
 from leasehold.payloads.failure import clean
+from leasehold.runner.backlog import Claimed
 from leasehold.store import drivers, reads, verbs
 from leasehold.store.call import Call
 
@@ -31,56 +32,55 @@ def current_job() -> "Job":
 
 
 class Job:
-    """One run of one job. `fence` names the run: hand it to outside systems as their idempotency key."""
+    """One run of one job. `fence` names the run, for outside systems that refuse older ones."""
 
     __slots__ = (
-        "_id", "_runner", "_deadline", "_headers", "attempt", "bundle", "claim_no", "ended_by_itself", "interrupted", "max_attempts",
-        "note", "percent", "queue", "result", "stop_because", "task", "tenant",
-    )  # fmt: skip
+        "_claimed",
+        "_runner",
+        "attempt",
+        "bundle",
+        "claim_no",
+        "ended_by_itself",
+        "interrupted",
+        "max_attempts",
+        "note",
+        "percent",
+        "queue",
+        "stop_because",
+        "task",
+        "tenant",
+    )
 
-    def __init__(self, runner: "Runner", row: Any) -> None:
-        self._runner = runner
-        (
-            self.bundle,
-            self._id,
-            self.claim_no,
-            self.queue,
-            self.task,
-            _,
-            attempts,
-            self.interrupted,
-            *_rest,
-        ) = row
-        self.attempt = attempts + 1
-        self._deadline, self.max_attempts, self.tenant, self._headers = (
-            row[10],
-            row[12],
-            row[13],
-            row[14],
-        )
+    def __init__(self, runner: "Runner", claimed: Claimed) -> None:
+        self._runner, self._claimed = runner, claimed
+        self.bundle, self.claim_no = claimed.bundle, claimed.claim_no
+        self.queue, self.task, self.tenant = claimed.queue, claimed.task, claimed.tenant
+        self.attempt, self.interrupted = claimed.attempts + 1, claimed.interrupted
+        self.max_attempts = claimed.max_attempts
         self.stop_because: str | None = None
         self.percent: float | None = None
         self.note: str | None = None
         self.ended_by_itself = False
-        self.result: Any = None
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.task} attempt {self.attempt}>"
 
     @property
     def id(self) -> UUID:
-        return UUID(bytes=self._id)
+        return self._claimed.uuid
 
     @property
     def headers(self) -> dict[str, Any]:
         """What the enqueuer sent along for programs: trace context and the like."""
-        said: dict[str, Any] = msgspec.json.decode(self._headers) if self._headers else {}
+        sent = self._claimed.headers
+        said: dict[str, Any] = msgspec.json.decode(sent) if sent else {}
         return said
 
     @property
     def deadline(self) -> datetime | None:
         """Not ended by then, the job is not tried again."""
-        return None if self._deadline is None else _2000 + timedelta(microseconds=self._deadline)
+        ends = self._claimed.deadline
+        return None if ends is None else _2000 + timedelta(microseconds=ends)
 
     @property
     def fence(self) -> str:
@@ -89,7 +89,7 @@ class Job:
 
     @property
     def cancelled(self) -> bool:
-        """Somebody wants this run to stop. Async functions are told by CancelledError; others look here."""
+        """Somebody wants this run to stop. Async functions get CancelledError; others look here."""
         return self.stop_because is not None
 
     def stop_if_cancelled(self) -> None:
@@ -99,11 +99,9 @@ class Job:
 
     def progress(self, percent: float, note: str | None = None) -> None:
         """Costs no write: it rides with the next heartbeat."""
-        self.percent, self.note = (
-            min(max(float(percent), 0.0), 100.0),
-            clean(note[:2000]) if note else note,
-        )
-        self._runner.progressed[self._id] = self
+        self.percent = min(max(float(percent), 0.0), 100.0)
+        self.note = clean(note[:2000]) if note else note
+        self._runner.progressed[self._claimed.id] = self
 
     async def checkpoint(self) -> Any:
         """What an earlier attempt of this job saved, or None."""
@@ -134,8 +132,8 @@ class Job:
     async def finishing(self, conn: Any, result: Any = None) -> AsyncIterator[None]:
         """Your writes on `conn` and the end of this run commit together, or neither does.
 
-        Opens a transaction where the connection has none of its own open. A run that lost its lease raises LeaseLost,
-        and nothing it wrote is kept.
+        Opens a transaction where the connection has none of its own open. A run that lost its
+        lease raises LeaseLost, and nothing it wrote is kept.
         """
         async with _transaction(conn):
             yield

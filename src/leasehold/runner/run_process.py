@@ -1,4 +1,4 @@
-"""Tasks that run in a process of their own: one supervised child per place, which alone dies when its job kills it."""
+"""Tasks that run in a process of their own, which alone dies when its job kills it."""
 
 import asyncio
 import contextlib
@@ -8,12 +8,13 @@ import socket
 import struct
 import sys
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from leasehold.define.task import Definition
 from leasehold.errors import LeaseholdError, LeaseLost
+from leasehold.runner.backlog import Claimed
 from leasehold.runner.outcome_raw import Judged, RawResult
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ class ChildDied(LeaseholdError):
     """The process died under its job: out of memory, a crash in C code, or it ended itself."""
 
 
+class Order(NamedTuple):
+    """What a child is told to run."""
+
+    runner: int
+    claimed: Claimed
+
+
 class Children:
     """Started when first needed, kept for the next job, replaced singly."""
 
@@ -34,11 +42,11 @@ class Children:
         self._places = asyncio.Semaphore(most)
         self._free: list[Child] = []
 
-    async def run(self, job: "Job", definition: Definition, payload: bytes) -> Any:
+    async def run(self, job: "Job", definition: Definition, order: Order) -> Any:
         async with self._places:
             child = self._fitting(definition) or await Child.start(definition)
             try:
-                answer = await child.run(job, definition, payload)
+                answer = await child.run(job, order)
             except BaseException:
                 await _to_the_end(child.end())
                 raise
@@ -96,12 +104,8 @@ class Child:
     def alive(self) -> bool:
         return self.process.returncode is None
 
-    async def run(self, job: "Job", definition: Definition, payload: bytes) -> Any:
-        self._send({
-            "task": definition.name, "job": str(job.id), "claim_no": job.claim_no, "attempt": job.attempt, "queue": job.queue,
-            "tenant": job.tenant, "most": job.max_attempts, "payload": msgspec.Raw(bytes(payload)), "interrupted": job.interrupted,
-            "headers": job.headers, "deadline": job._deadline, "bundle": job.bundle, "runner": job._runner.number,  # noqa: SLF001
-        })  # fmt: skip
+    async def run(self, job: "Job", order: Order) -> Any:
+        self._send(order)
         while True:
             try:
                 said = await self._hear()
@@ -126,8 +130,11 @@ class Child:
                     return Judged(document)
                 case {"result": result}:
                     return RawResult(None if result is None else msgspec.json.encode(result))
+                case _:
+                    msg = f"the process of this job said {said!r}: it runs another version"
+                    raise ChildDied(msg)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: Any) -> None:
         body = msgspec.json.encode(message)
         self._writer.write(_HEAD.pack(len(body)) + body)
 

@@ -1,4 +1,4 @@
-"""What the end of a run means for its job: a pure function of the task's rules and what the function did."""
+"""What the end of a run means for its job: pure functions of its task's rules and what it did."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +14,7 @@ from leasehold.payloads.failure import describe_error
 _DEFAULT: Final = Retry()
 
 
-class TimedOut(Exception):  # noqa: N818 - read as the error's type in history: TimedOut
+class TimedOut(Exception):
     """The attempt took longer than its timeout."""
 
 
@@ -52,7 +52,7 @@ def judged(
 
 
 def chosen(definition: Definition, outcome: BaseException) -> dict[str, Any] | None:
-    """What a handler asked for by returning or raising an outcome; None where it is a failure to be judged."""
+    """What a handler asked for by an outcome; None where it is a failure to be judged."""
     match outcome:
         case Snooze(delay=delay):
             return {"outcome": "snoozed", "delay": delay}
@@ -93,6 +93,16 @@ def expired() -> dict[str, Any]:
     """Its deadline passed while it ran."""
     message = "its deadline passed while it ran"
     return {"outcome": "expired", "error": {"type": "Expired", "message": message}}
+
+
+def released() -> dict[str, Any]:
+    """The runner stops: another one runs it from the start."""
+    return {"outcome": "released"}
+
+
+def lost() -> dict[str, Any]:
+    """Somebody else has the job: whatever its function did here, nothing is said of it."""
+    return {"outcome": "lost"}
 
 
 def stopped(reason: str) -> dict[str, Any]:

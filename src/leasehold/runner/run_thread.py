@@ -1,0 +1,37 @@
+"""Tasks that are plain functions: they run in threads beside the loop."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+
+class Threads:
+    """Begun with the first function that needs one."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pool: ThreadPoolExecutor | None = None
+        self._closed = False
+
+    async def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._most, thread_name_prefix="leasehold-job")
+        context = contextvars.copy_context()
+        future = asyncio.get_running_loop().run_in_executor(
+            self._pool, lambda: context.run(function, *args, **kwargs)
+        )
+        while True:
+            try:
+                return await asyncio.shield(future)
+            except asyncio.CancelledError:
+                # A thread is told, never killed: its slot is taken until the function has stopped.
+                if future.done() or self._closed:
+                    raise
+
+    def close(self) -> None:
+        """Whatever still runs is left to itself."""
+        self._closed = True
+        if self._pool:
+            self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,226 @@
+"""Where one job at a time runs: from its arguments to the end that the finisher writes."""
+
+import asyncio
+import contextvars
+import logging
+import random
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from leasehold.define.outcome import Outcome
+from leasehold.define.task import Definition
+from leasehold.errors import LeaseLost, PayloadError
+from leasehold.runner import verdict
+from leasehold.runner.backlog import Claimed
+from leasehold.runner.job import Job, current
+from leasehold.runner.outcome_raw import Judged, RawResult
+from leasehold.runner.run_process import Order
+
+if TYPE_CHECKING:
+    from leasehold.runner.run import Runner
+
+log = logging.getLogger("leasehold.runner")
+
+TURN: Final = 64  # jobs a slot runs before it lets the loop turn
+NUDGE: Final = 1.0  # seconds between two cancellations of code that swallowed the first
+
+
+class Slot:
+    """A long-lived asyncio task, so that a job costs no task of its own."""
+
+    __slots__ = ("_idle", "_runner", "_task", "claimed", "job", "number")
+
+    def __init__(self, runner: "Runner", number: int) -> None:
+        self._runner, self.number = runner, number
+        self.claimed: Claimed | None = None  # what runs here now
+        self.job: Job | None = None
+        self._idle: asyncio.Future[None] | None = None
+        self._task = asyncio.create_task(self._work())
+
+    def rouse(self) -> None:
+        if self._idle and not self._idle.done():
+            self._idle.set_result(None)
+
+    def stop(self, reason: str) -> None:
+        """Tells a run to stop, and tells it again while it does not."""
+        job = self.job
+        if job is None:
+            return
+        job.stop_because = job.stop_because or reason
+        self._task.cancel(reason)
+        asyncio.get_running_loop().call_later(
+            NUDGE, lambda: self.stop(reason) if self.job is job else None
+        )
+
+    def close(self) -> None:
+        self._task.cancel()
+
+    async def _work(self) -> None:
+        """Job after job. One that leaves context variables behind takes the slot's task with it."""
+        runner = self._runner
+        clean = dict(contextvars.copy_context().items())
+        ran = 0
+        while not runner.stopping.is_set():
+            if not runner.backlog:
+                self._idle = asyncio.get_running_loop().create_future()
+                runner.idle.append(self)
+                runner.room.set()
+                await self._idle
+                continue
+            await self._run(runner.backlog.take())
+            ran += 1
+            if ran % TURN == 0:
+                runner.room.set()
+                await asyncio.sleep(0)
+            if not _same(clean):
+                self._task = asyncio.create_task(self._work(), context=contextvars.Context())
+                return
+        runner.slots.remove(self)
+
+    async def _run(self, claimed: Claimed) -> None:
+        runner = self._runner
+        definition = runner.tasks[claimed.task]
+        began = time.monotonic()
+        self.claimed, self.job = claimed, (job := Job(runner, claimed))
+        current.set(job)
+        runner.busy += 1
+        runner.board.begin(self.number, claimed.id)
+        alarm = self._alarm(claimed, definition)
+        try:
+            document, raw = await self._end(job, claimed, definition)
+        finally:
+            if alarm:
+                alarm.cancel()
+            if job.stop_because is not None:
+                _uncancel()
+            self.claimed = self.job = None
+            runner.busy -= 1
+            runner.counted += 1
+            runner.board.end(self.number)
+        self._settle(job, claimed, document, raw, int((time.monotonic() - began) * 1000))
+
+    def _alarm(self, claimed: Claimed, definition: Definition) -> asyncio.TimerHandle | None:
+        """Whichever comes first: this attempt's time-out, or the deadline of the whole job."""
+        timeout, reason = claimed.timeout or definition.options.timeout, "timeout"
+        if claimed.deadline is not None:
+            left = (claimed.deadline - self._runner.offset) / 1e6 - time.monotonic()
+            if timeout is None or left < timeout:
+                timeout, reason = max(left, 0), "deadline"
+        if timeout is None:
+            return None
+        return asyncio.get_running_loop().call_later(timeout, self.stop, reason)
+
+    async def _end(
+        self, job: Job, claimed: Claimed, definition: Definition
+    ) -> tuple[dict[str, Any] | None, bytes | None]:
+        """What the function came to: a document for verdict's outcomes, else an encoded result."""
+        try:
+            args, kwargs = definition.codec.decode_call(claimed.payload)
+            if definition.run == "async":
+                value = await definition.function(*args, **kwargs)
+            elif definition.run == "thread":
+                value = await self._runner.threads.run(definition.function, args, kwargs)
+            else:
+                order = Order(self._runner.number, claimed)
+                value = await self._runner.children.run(job, definition, order)
+            return (None, None) if value is None else self._read(value, claimed, definition)
+        except asyncio.CancelledError:
+            if job.stop_because is not None:
+                return self._halted(job.stop_because, claimed), None
+            if self._runner.closing:
+                raise  # the slot itself is taken down
+            _uncancel()
+            msg = "its function raised CancelledError, and nobody had cancelled it"
+            return self._judged(RuntimeError(msg), claimed), None
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - sys.exit too is a fact about its job
+            return self._judged(error, claimed), None
+
+    def _read(
+        self, value: Any, claimed: Claimed, definition: Definition
+    ) -> tuple[dict[str, Any] | None, bytes | None]:
+        match value:
+            case Outcome():
+                return self._judged(value, claimed), None
+            case Judged():
+                return value.document, None
+            case RawResult():
+                return None, value.raw
+            case _:
+                raw, problem = definition.codec.encode_result(value)
+        if problem:
+            text = "job %s succeeded, its result is not stored: %s"
+            log.warning(text, claimed.uuid, problem)
+            raw = msgspec.json.encode({"result_error": problem})
+        return None, raw
+
+    def _judged(self, error: BaseException, claimed: Claimed) -> dict[str, Any]:
+        if isinstance(error, LeaseLost):
+            return verdict.lost()
+        if isinstance(error, PayloadError):
+            log.warning("job %s (%s): %s", claimed.uuid, claimed.task, error)
+        definition = self._runner.tasks[claimed.task]
+        attempt, luck = claimed.attempts + 1, random.random()  # noqa: S311
+        return verdict.judged(definition, error, attempt, claimed.max_attempts, luck)
+
+    def _halted(self, reason: str, claimed: Claimed) -> dict[str, Any]:
+        match reason:
+            case "timeout":
+                limit = claimed.timeout or self._runner.tasks[claimed.task].options.timeout
+                late = verdict.TimedOut(f"took longer than its {limit:g} s")
+                return self._judged(late, claimed)
+            case "deadline":
+                return verdict.expired()
+            case "shutdown":
+                return verdict.released()
+            case "the lease was lost":
+                return verdict.lost()
+            case _:
+                return verdict.stopped(reason)
+
+    def _settle(
+        self,
+        job: Job,
+        claimed: Claimed,
+        document: dict[str, Any] | None,
+        raw: bytes | None,
+        run_ms: int,
+    ) -> None:
+        runner, bundle = self._runner, claimed.bundle
+        outcome = document["outcome"] if document else "succeeded"
+        if job.ended_by_itself and outcome != "failed":
+            runner.finisher.left(bundle)
+        elif document is None:
+            runner.finisher.succeeded(bundle, claimed.id, claimed.claim_no, run_ms, raw)
+        elif outcome == "lost":
+            log.warning("job %s was lost to another runner and stopped here", job.id)
+            runner.finisher.left(bundle)
+        else:
+            if outcome in ("retried", "failed"):
+                error = document["error"]["type"]
+                log.info("job %s (%s) %s: %s", job.id, claimed.task, outcome, error)
+            named = verdict.named(document, claimed.id, claimed.claim_no, run_ms)
+            runner.finisher.otherwise(bundle, named)
+        runner.ended()
+        wait_ms = max((claimed.came - claimed.turn) // 1000, 0)
+        runner.tally.add(claimed.queue, claimed.task, outcome, run_ms, wait_ms)
+
+
+def _uncancel() -> None:
+    """The slot's task goes on with the next job."""
+    if task := asyncio.current_task():
+        while task.cancelling():
+            task.uncancel()
+
+
+def _same(clean: Mapping[Any, Any]) -> bool:
+    now = contextvars.copy_context()
+    if len(now) - (current in now) != len(clean) - (current in clean):
+        return False
+    return all(
+        variable is current or clean.get(variable) is value for variable, value in now.items()
+    )
