@@ -40,7 +40,7 @@ async def holds(name: str) -> str:
 
 @app.task
 async def blocks(name: str) -> None:
-    (HERE / f"{name}.began").touch()
+    (HERE / f"{name}.began").write_text(str(os.getpid()))
     while not (HERE / "go").exists():
         time.sleep(0.02)
 
@@ -69,7 +69,9 @@ class Worker:
         self._log = crew.folder / f"log{len(crew.workers)}"
         env = {**os.environ, "DATABASE_URL": crew.dsn, "PYTHONDONTWRITEBYTECODE": "1"}
         with self._log.open("w") as log:
-            self.process = subprocess.Popen(command, cwd=crew.folder, env=env, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, cwd=crew.folder, env=env, stdout=log, stderr=log
+            )
 
     @property
     def pid(self) -> int:

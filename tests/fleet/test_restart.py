@@ -39,8 +39,8 @@ def test_a_crash_of_postgres_loses_no_job_and_stops_no_worker(server, tmp_path):
 
 def attempts(dsn):
     with connect_sync(dsn) as connection:
-        sql = "select count(*), count(distinct job_id) from leasehold.attempt where outcome = 'succeeded'"
-        every, distinct = connection.execute(sql).fetchone()
+        sql = "select count(*), count(distinct job_id) from leasehold.attempt"
+        every, distinct = connection.execute(f"{sql} where outcome = 'succeeded'").fetchone()
     assert every == distinct
     return distinct
 

@@ -32,6 +32,7 @@ class RunnerProcess:
         self.started = time.monotonic()
         self.stopping_since: float | None = None
         self.failure: str | None = None
+        self.misnamed = False  # the failure is that of whoever wrote the command
         self.named_at = 0.0
         self._report: dict[str, Any] = {}
         self._saved: list[Any] = []
@@ -125,21 +126,18 @@ class RunnerProcess:
 
         Written by the C code of faulthandler, which needs no turn.
         """
-        self._stacks.seek(0)
-        self._stacks.truncate()
+        stacks = self._stacks.fileno()
+        os.lseek(stacks, 0, os.SEEK_SET)
+        os.ftruncate(stacks, 0)
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGUSR1)
         ends = time.monotonic() + 1.0
-        text = ""
-        while (
-            time.monotonic() < ends
-            and "Current thread" not in text
-            and "most recent call first" not in text
-        ):
-            time.sleep(0.02)
-            self._stacks.seek(0)
-            text = self._stacks.read().decode(errors="replace")
-        return text.strip()
+        before, text = b"", b""
+        while time.monotonic() < ends and not (text and text == before):
+            time.sleep(0.05)
+            # pread: to move the place both share would make the runner write over what it wrote.
+            before, text = text, os.pread(stacks, 1 << 20, 0)
+        return text.decode(errors="replace").strip()
 
     def close(self) -> None:
         self.wire.close()

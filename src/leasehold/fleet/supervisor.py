@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from leasehold.errors import DatabaseError, LeaseholdError
+from leasehold.errors import DatabaseError, LeaseholdError, SettingsError, Unreachable
 from leasehold.fleet.heartbeat import Heartbeat
 from leasehold.fleet.runner_process import BLOCKED, RunnerProcess
 from leasehold.store import connect, verbs
@@ -26,7 +26,8 @@ from leasehold.store.watchdog import watchdog
 log = logging.getLogger("leasehold.worker")
 
 LOOK: Final = 0.25  # seconds between two looks at the runners
-SPARE: Final = 5.0  # seconds a runner has beyond its grace; with the grace of 20 it stops within 25, Kubernetes gives 30
+# Seconds a runner has beyond its grace of 20: stopped within 25, where Kubernetes gives 30.
+SPARE: Final = 5.0
 # Pauses before the next start of a runner that keeps dying young.
 DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 YOUNG: Final = 10.0
@@ -154,8 +155,8 @@ class Supervisor:
                     runner.keep(report)
                 case {"beat": _} if self._heartbeat:
                     self._heartbeat.beat_now()
-                case {"failed": text}:
-                    runner.failure = text
+                case {"failed": text, "misnamed": misnamed}:
+                    runner.failure, runner.misnamed = text, misnamed
                 case _:
                     log.warning("a runner said something unknown: %s", list(message))
 
@@ -255,7 +256,7 @@ class Supervisor:
         young = time.monotonic() - runner.started < YOUNG
         self._died_young = self._died_young + 1 if young else 0
         if runner.failure and self._worker is None:
-            raise StartFailed(runner.failure)
+            raise (SettingsError if runner.misnamed else StartFailed)(runner.failure)
         if runner.failure:
             log.error("a runner could not start:\n%s", runner.failure)
         self._next_start = time.monotonic() + DAMP[min(self._died_young, len(DAMP) - 1)]
@@ -296,5 +297,12 @@ class Supervisor:
     def _ask(self, call: Call[Any]) -> Any:
         if self._connection is None or self._connection.closed:
             self._connection = connect.connect_sync(self.plan.dsn, timeout=10)
-        with watchdog.guard(self._connection, 15.0):
-            return run_sync(self._connection, call)
+        try:
+            with watchdog.guard(self._connection, 15.0):
+                return run_sync(self._connection, call)
+        except Unreachable:
+            # Mostly it broke long ago and nobody noticed: what is asked here may be asked again.
+            self._connection.close()
+            self._connection = connect.connect_sync(self.plan.dsn, timeout=10)
+            with watchdog.guard(self._connection, 15.0):
+                return run_sync(self._connection, call)
