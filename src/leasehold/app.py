@@ -240,7 +240,7 @@ class App:
         return self._sync.enqueue_many(definition, options, arguments, progress)
 
     async def wake(self, *queues: str) -> None:
-        """After your own transaction has committed: idle workers look at once, not at their poll."""
+        """After your own transaction has committed: idle workers look at once, not in a while."""
         await self.ask(verbs.wake(list(queues) or [accept.QUEUE]))
 
     def wake_sync(self, *queues: str) -> None:

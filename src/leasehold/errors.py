@@ -9,7 +9,7 @@ LeaseholdError
 │  └─ PayloadCorrupt        the bytes are not what was stored
 ├─ DatabaseError            the database does not do what is asked of it
 │  ├─ Unreachable           nobody answers there, or it went away
-│  ├─ StorageFull           its disk is full: the enqueue was refused, nothing is half done
+│  ├─ StorageFull           its disk is full: what was sent is refused, nothing is half done
 │  └─ AccessRefused         the role may not do this
 ├─ SchemaError              the schema and this release do not fit
 │  ├─ SchemaMissing         not installed here: `leasehold migrate`

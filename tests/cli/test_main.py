@@ -6,9 +6,9 @@ from leasehold.cli.main import COMMANDS, app, code
 
 
 def test_a_mistyped_command_is_guessed(program):
-    answer = program("statu")
+    answer = program("stat")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "leasehold: there is no command 'statu', did you mean 'status'?\n"
+    assert answer.err == "leasehold: there is no command 'stat', did you mean 'status'?\n"
 
 
 def test_a_mistyped_option_is_guessed(typed):

@@ -62,7 +62,7 @@ async def test_a_closed_connection_is_refused_by_name(way, task, house):
 
 async def test_a_read_only_transaction_is_refused_by_name(way, task, house):
     await way.do("set transaction read only")
-    with pytest.raises(ConnectionUnusable, match=r"nothing was enqueued: .*read-only"):
+    with pytest.raises(ConnectionUnusable, match=r"read-only, nothing was stored"):
         await way.enqueue(task, 7)
     await way.rollback()
     assert house.count("job") == 0
@@ -71,7 +71,7 @@ async def test_a_read_only_transaction_is_refused_by_name(way, task, house):
 async def test_a_failed_transaction_is_refused_by_name(way, task, house):
     with pytest.raises(Exception, match="division by zero"):
         await way.do("select 1 / 0")
-    with pytest.raises(ConnectionUnusable, match=r"nothing was enqueued: .*failed.*roll it back"):
+    with pytest.raises(ConnectionUnusable, match=r"failed already, .*roll it back"):
         await way.enqueue(task, 7)
     await way.rollback()
     assert house.count("job") == 0
@@ -79,7 +79,7 @@ async def test_a_failed_transaction_is_refused_by_name(way, task, house):
 
 async def test_what_the_database_refuses_says_so_and_nothing_is_enqueued(way, app, house):
     task = app.task(nothing)
-    with pytest.raises(EnqueueRefused, match="nothing was enqueued: .*priority"):
+    with pytest.raises(EnqueueRefused, match=r"nothing was enqueued: .*priority"):
         await send_past_the_door(way, task)
     await way.rollback()
     assert house.count("job") == 0
@@ -107,9 +107,9 @@ async def test_a_sync_connection_may_be_handed_to_an_awaited_call(way, task, hou
 async def test_an_async_connection_in_a_sync_call_is_refused_by_name(way, task, house):
     if not way.awaited:
         pytest.skip("is sync")
-    with pytest.raises(ConnectionUnusable, match="async .* does not await: use `await"):
+    with pytest.raises(ConnectionUnusable, match=r"async .* does not await: use `await"):
         task.using(conn=way.conn).enqueue_sync(7)
-    with pytest.raises(ConnectionUnusable, match="async .* does not await: use `await"):
+    with pytest.raises(ConnectionUnusable, match=r"async .* does not await: use `await"):
         task.using(conn=way.conn).enqueue_many_sync([{"user": 7}])
     assert house.count("job") == 0
 

@@ -20,7 +20,7 @@ async def done(answer):
 
 
 class Way:
-    """`conn` is what goes into `using(conn=…)`; a transaction is open on it as soon as it is used."""
+    """`conn` is what goes into `using(conn=…)`; using it opens a transaction."""
 
     awaited = True
     can_be_closed = True
@@ -164,7 +164,7 @@ class AsyncConnectionOnAsyncpg(AsyncConnection):
 
 
 class Django(Way):
-    """`django.db.connection`; the settings of the process are made once, the database is each test's."""
+    """`django.db.connection`; settings are made once a process, the database is each test's."""
 
     awaited = False
 

@@ -60,7 +60,9 @@ async def test_a_naive_datetime_is_refused(app, take, house):
     async def meet(meeting: Meeting) -> None: ...
 
     naive = datetime(2030, 1, 1)  # noqa: DTZ001 - the bad input
-    with pytest.raises(PayloadError, match=r"meet\.meeting\.at has no time zone; use datetime\.now"):
+    with pytest.raises(
+        PayloadError, match=r"meet\.meeting\.at has no time zone; use datetime\.now"
+    ):
         await meet.enqueue(Meeting(naive))
     with pytest.raises(OptionError, match="run_at has no time zone"):
         take.using(run_at=naive)
@@ -121,7 +123,9 @@ async def test_a_key_with_another_payload_returns_the_job_that_has_it(take, hous
     first = await take.using(key="k").enqueue(count=1)
     again = await take.using(key="k").enqueue(count=2)
     assert (again.id, again.duplicate) == (first.id, True)
-    assert house.rows("select payload from leasehold.job where duplicate_of is null") == [({"count": 1},)]
+    assert house.rows("select payload from leasehold.job where duplicate_of is null") == [
+        ({"count": 1},)
+    ]
 
 
 async def test_an_id_from_another_time_is_refused_with_both_times(app, take, house):

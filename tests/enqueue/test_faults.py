@@ -89,7 +89,7 @@ async def test_a_database_nobody_reaches_is_said_in_plain_words(wire, call):
     wire.close()
     app = App(wire.dsn)
     task = app.task(plain)
-    with pytest.raises(Unreachable, match="(?s)does not answer: .*check DATABASE_URL"):
+    with pytest.raises(Unreachable, match=r"(?s)does not answer: .*check DATABASE_URL"):
         await task.enqueue(1) if call == "await" else task.enqueue_sync(1)
     await app.close()
 
@@ -102,16 +102,14 @@ async def test_a_database_without_the_schema_says_what_to_run(leasehold_database
         await conn.commit()
         app = App(dsn)
         task = app.task(plain)
+        calls = {
+            "await": lambda: task.enqueue(1),
+            "sync": lambda: asyncio.to_thread(task.enqueue_sync, 1),
+            "many": lambda: task.enqueue_many([{"n": 1}]),
+            "conn": lambda: task.using(conn=conn).enqueue(1),
+        }
         with pytest.raises(SchemaMissing, match="leasehold migrate"):
-            match call:
-                case "await":
-                    await task.enqueue(1)
-                case "sync":
-                    task.enqueue_sync(1)
-                case "many":
-                    await task.enqueue_many([{"n": 1}])
-                case _:
-                    await task.using(conn=conn).enqueue(1)
+            await calls[call]()
         await app.close()
     leasehold_databases.drop(dsn)
 
@@ -119,7 +117,7 @@ async def test_a_database_without_the_schema_says_what_to_run(leasehold_database
 def test_a_full_disk_is_told_as_what_it_is():
     told = explained("53100", "could not extend file: No space left on device")
     assert isinstance(told, StorageFull)
-    assert "nothing was enqueued" in str(told)
+    assert "nothing was stored" in str(told)
     assert "free space" in str(told)
 
 

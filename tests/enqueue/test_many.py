@@ -22,7 +22,9 @@ def hello(app):
 async def test_a_hundred_thousand_jobs_take_one_transaction_and_few_statements(hello, house):
     handles = await hello.enqueue_many({"n": n} for n in range(100_000))
     assert len({handle.id for handle in handles}) == 100_000
-    sql = "select count(*), count(distinct xmin::text), count(distinct cmin::text) from leasehold.job"
+    sql = (
+        "select count(*), count(distinct xmin::text), count(distinct cmin::text) from leasehold.job"
+    )
     count, transactions, statements = house.rows(sql)[0]
     assert (count, transactions) == (100_000, 1)
     assert statements <= 20

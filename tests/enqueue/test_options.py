@@ -24,7 +24,7 @@ def hello(app):
     ("option", "value", "column", "stored"),
     [
         ("queue", "mail", "queue", "mail"),
-        ("queue", "it's \"quoted\"; drop table job", "queue", "it's \"quoted\"; drop table job"),
+        ("queue", 'it\'s "quoted"; drop table job', "queue", 'it\'s "quoted"; drop table job'),
         ("priority", -5, "priority", -5),
         ("priority", 0, "priority", 0),
         ("run_at", LATER, "run_at", LATER),
@@ -73,7 +73,9 @@ async def test_a_deadline_in_seconds_counts_from_the_databases_time(hello, house
     for task in (hello.using(deadline=60), hello.using(deadline_in=60)):
         await task.enqueue()
         await task.enqueue_many([{}])
-    apart = house.rows("select extract(epoch from deadline - enqueued_at)::float from leasehold.job")
+    apart = house.rows(
+        "select extract(epoch from deadline - enqueued_at)::float from leasehold.job"
+    )
     assert [row[0] for row in apart] == pytest.approx([60] * 4, abs=1)
 
 
@@ -88,7 +90,10 @@ async def test_a_job_due_later_waits_and_one_past_due_does_not(hello, house):
     later = await hello.using(delay=60).enqueue()
     with pytest.warns(UserWarning, match="delay is below 0"):
         past = hello.using(delay=-5)
-    at_once = [await past.enqueue(), await hello.using(run_at=datetime(2000, 1, 1, tzinfo=UTC)).enqueue()]
+    at_once = [
+        await past.enqueue(),
+        await hello.using(run_at=datetime(2000, 1, 1, tzinfo=UTC)).enqueue(),
+    ]
     held = await hello.using(hold="until Monday").enqueue()
     assert house.state(later.id) == "scheduled"
     assert [house.state(handle.id) for handle in at_once] == ["ready", "ready"]
@@ -137,5 +142,5 @@ async def test_keys_of_two_tenants_or_two_tasks_do_not_meet(app, hello, house):
 
 
 async def test_a_malformed_id_of_a_job_is_refused_in_plain_words(app):
-    with pytest.raises((JobError, ValueError), match="badly formed|not an id"):
+    with pytest.raises((JobError, ValueError), match=r"badly formed|not an id"):
         app.job("no-id")

@@ -1,4 +1,4 @@
-"""A wire between a program and Postgres that loses the answer to a chosen statement, and then breaks."""
+"""A wire to Postgres that loses the answer to a chosen statement, and then breaks."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ READY = b"Z\x00\x00\x00\x05"  # how each answer of the server ends
 
 
 class Wire:
-    """`dsn` leads through it. `lose(text, times)`: statements with this text are done and not answered."""
+    """`dsn` leads through it. `lose(text)`: statements with it are done and not answered."""
 
     def __init__(self, dsn: str) -> None:
         address = urlsplit(dsn)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
+from json import JSONDecodeError
 from typing import Annotated, Any
 
 import msgspec
@@ -433,10 +434,14 @@ def caught(error):
 def test_an_error_is_stored_by_type_message_and_trace_without_locals():
     secret = "geheim"  # noqa: F841
     described = caught(PayloadError("a.b", "is wrong"))
-    assert described["type"] == "leasehold.errors.PayloadError"
+    assert described["type"] == "PayloadError"
     assert described["message"] == "a.b is wrong"
     assert "raise error" in described["trace"]
     assert "geheim" not in described["trace"]
+
+
+def test_an_error_of_another_module_is_stored_with_its_module():
+    assert caught(JSONDecodeError("no", "", 0))["type"] == "json.decoder.JSONDecodeError"
 
 
 def test_an_error_whose_text_raises_is_stored_all_the_same():

@@ -5,8 +5,10 @@ import asyncio
 import msgspec
 import pytest
 
-from leasehold import Retry
+from leasehold import Retry, current_job
 from leasehold.errors import JobFailed
+from leasehold.runner import finisher, run
+from runner.waiting import until
 
 ONCE = Retry(1)
 
@@ -67,8 +69,7 @@ async def test_a_bad_result_and_a_failure_in_one_batch_do_not_stand_in_each_othe
 
     handles = [await brings.enqueue(), await fails.enqueue()]
     async with app.worker(poll=0.05):
-        while house.count("ready"):
-            await asyncio.sleep(0.01)
+        await until(lambda: not house.count("ready"))
         gate.set()
         assert "result_error" in await handles[0].result(timeout=10)
         with pytest.raises(JobFailed, match="ValueError: no"):
@@ -104,23 +105,43 @@ async def test_a_payload_of_another_signature_is_charged_and_shows_both(app, hou
 
     old = house.enqueue(task="greet", payload={"user": "ann"})
     async with app.worker(poll=0.05):
-        with pytest.raises(JobFailed, match=r"PayloadMismatch: greet.*user: str.*name: str") as told:
+        with pytest.raises(
+            JobFailed, match=r"PayloadMismatch: greet.*user: str.*name: str"
+        ) as told:
             await app.job(old).result(timeout=10)
     assert "loud: bool" in str(told.value)
     assert house.history(old) == ["retried", "failed"]
     assert house.entry("dead", old)["payload"] == {"user": "ann"}
 
 
-async def test_a_disk_that_is_full_for_a_while_loses_no_end(app, house):
-    """The finish is refused as a full disk refuses it, until there is room again."""
-    house.do(
-        "create function leasehold_full() returns trigger language plpgsql as "
-        "$$ begin raise exception using errcode = '53100', message = 'no space left'; end $$"
-    )
+FULL = """
+create or replace function leasehold_full() returns trigger language plpgsql as
+$$ begin raise exception using errcode = '53100', message = 'no space left'; end $$
+"""
+ROOM_AGAIN = """
+create or replace function leasehold_full() returns trigger language plpgsql as
+$$ begin return new; end $$
+"""
+
+
+@pytest.fixture
+def full_disk(house):
+    """No end of a run can be written, as on a full disk, until there is ROOM_AGAIN."""
+    house.do(FULL)
     house.do(
         "create trigger disk_is_full before insert on leasehold.attempt "
         "for each row execute function leasehold_full()"
     )
+
+
+def tries(caplog):
+    return caplog.text.count("the ends of runs cannot be written yet")
+
+
+async def test_a_disk_that_is_full_for_long_loses_no_end(
+    app, house, full_disk, monkeypatch, caplog
+):
+    monkeypatch.setattr(finisher, "PAUSES", (0.01, 0.01))
     ran = []
 
     @app.task
@@ -130,8 +151,25 @@ async def test_a_disk_that_is_full_for_a_while_loses_no_end(app, house):
 
     handles = await work.enqueue_many({"n": n} for n in range(10))
     async with app.worker(poll=0.05):
-        while len(ran) < 10:
-            await asyncio.sleep(0.01)
-        house.do("drop trigger disk_is_full on leasehold.attempt")
+        await until(lambda: len(ran) == 10 and tries(caplog) > 20)
+        house.do(ROOM_AGAIN)
         assert [await handle.result(timeout=10) for handle in handles] == list(range(10))
     assert sorted(ran) == list(range(10))
+
+
+async def test_a_disk_that_stays_full_does_not_keep_a_worker_from_stopping(
+    app, house, full_disk, monkeypatch, caplog
+):
+    monkeypatch.setattr(run, "LAST", 0.1)
+
+    @app.task
+    async def work() -> int:
+        return current_job().interrupted
+
+    handle = await work.enqueue()
+    async with app.worker(poll=0.05, grace=0.1):
+        await until(lambda: tries(caplog))
+    assert "the ends of 1 runs could not be written" in caplog.text
+    house.do(ROOM_AGAIN)
+    async with app.worker(poll=0.05):
+        assert await handle.result(timeout=10) == 0

@@ -8,6 +8,7 @@ import pytest
 from leasehold import Retry, current_job
 from leasehold.errors import LeaseLost, NoCurrentJob
 from leasehold.observe import event
+from runner.waiting import until
 
 TWICE = Retry(2, backoff="fixed", base=0)
 
@@ -92,9 +93,7 @@ async def test_progress_rides_on_the_heartbeat(app, short_lease):
     stop = event.listen(lambda happened: saves.append(happened.verb))
     async with app.worker(poll=0.05):
         handle = await works.enqueue()
-        async with asyncio.timeout(10):
-            while (status := await handle.status()).progress is None:
-                await asyncio.sleep(0.02)
+        status = await until(lambda: shown(handle, "progress"))
         assert (status.progress, status.note) == (pytest.approx(99.9), "page 999")
         seen.set()
         await handle.result(timeout=10)
@@ -114,9 +113,7 @@ async def test_a_note_that_cannot_be_stored_as_it_is_harms_nobody(app, short_lea
 
     async with app.worker(poll=0.05):
         handle = await works.enqueue()
-        async with asyncio.timeout(10):
-            while not (status := await handle.status()).note:
-                await asyncio.sleep(0.02)
+        status = await until(lambda: shown(handle, "note"))
         seen.set()
         await handle.result(timeout=10)
     assert len(status.note) <= 2_000
@@ -167,8 +164,13 @@ async def test_saving_after_the_lease_was_lost_says_so(app, house):
         await begun.wait()
         house.do("select leasehold.reap(10, %s, '{}')", first.number)
         go.set()
-        while not raised:
-            await asyncio.sleep(0.01)
+        await until(lambda: raised)
         async with app.worker(poll=0.05):
             assert await handle.result(timeout=10) == "second run"
     assert house.count("checkpoint") == 0
+
+
+async def shown(handle, what):
+    """The job's status, once it tells this of it."""
+    status = await handle.status()
+    return status if getattr(status, what) is not None else None

@@ -1,4 +1,4 @@
-"""How a run ends is decided by its function: a result, an error, or an outcome, returned or raised."""
+"""A function decides how its run ends: a result, an error, or an outcome, returned or raised."""
 
 import asyncio
 
@@ -6,6 +6,7 @@ import pytest
 
 from leasehold import Cancel, Fail, Retry, SendOn, Snooze, TryAgain, current_job
 from leasehold.errors import JobCancelled, JobFailed
+from runner.waiting import until
 
 AT_ONCE = Retry(3, backoff="fixed", base=0)
 
@@ -198,7 +199,6 @@ async def test_a_snooze_lasts_as_long_as_it_said(app, house, delay):
     async with app.worker(poll=0.05):
         handle = await naps.enqueue()
         await ran.wait()
-        while house.state(handle.id) != "scheduled":
-            await asyncio.sleep(0.01)
+        await until(lambda: house.state(handle.id) == "scheduled")
         house.pass_time(delay + 1)
         assert await handle.result(timeout=10) == "rested"

@@ -10,6 +10,7 @@ import pytest
 from leasehold import App
 from leasehold.errors import NotEnded, NotFound
 from leasehold.observe import event
+from runner.waiting import until
 
 
 @pytest.fixture
@@ -33,8 +34,7 @@ async def test_a_result_is_told_across_apps_and_not_polled_for(app, elsewhere, e
     watched = []
     stop = event.listen(lambda happened: happened.verb == "watch" and watched.append(happened))
     waiting = asyncio.create_task(elsewhere.job(handle.id).result(timeout=20))
-    while not house.count("awaited"):
-        await asyncio.sleep(0.01)
+    await until(lambda: house.count("awaited"))
     async with app.worker(poll=0.05):
         async with asyncio.timeout(1.5):
             assert await waiting == 7
@@ -47,9 +47,7 @@ async def test_many_waiters_are_told_and_none_waits_for_another(app, elsewhere, 
     waiting = [
         asyncio.create_task(elsewhere.job(handle.id).result(timeout=20)) for handle in handles
     ]
-    async with asyncio.timeout(1.5):
-        while house.count("awaited") < 50:
-            await asyncio.sleep(0.01)
+    await until(lambda: house.count("awaited") == 50)
     async with app.worker(poll=0.05):
         assert await asyncio.gather(*waiting) == list(range(50))
 
@@ -72,8 +70,7 @@ async def test_a_result_is_awaited_in_another_process(app, leasehold_dsn, echo, 
     )
     command = [sys.executable, "-c", program, leasehold_dsn, str(handle.id)]
     other = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
-    while not house.count("awaited"):
-        await asyncio.sleep(0.01)
+    await until(lambda: house.count("awaited"))
     async with app.worker(poll=0.05):
         said, _ = await asyncio.wait_for(other.communicate(), 20)
     assert said == b"7\n"

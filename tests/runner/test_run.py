@@ -1,4 +1,4 @@
-"""A task's function runs elsewhere with the arguments it was given, and what it returns comes back."""
+"""A function runs elsewhere with the arguments it was given; what it returns comes back."""
 
 import asyncio
 import contextvars

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 from leasehold.observe import event
+from runner.waiting import until
 
 
 async def test_what_runs_finishes_and_what_waits_goes_back_unharmed(app, house):
@@ -96,6 +97,5 @@ async def test_a_thread_that_does_not_stop_is_not_said_to_have_stopped(app, hous
 
 async def test_an_idle_worker_stops_at_once(app, house):
     async with asyncio.timeout(5), app.worker(poll=60) as runner:
-        while not house.count("sleeper"):
-            await asyncio.sleep(0.01)
+        await until(lambda: house.count("sleeper"))
         runner.stop()

@@ -10,6 +10,7 @@ import pytest
 
 from leasehold import Retry, current_job
 from leasehold.errors import JobCancelled, JobExpired, JobFailed
+from runner.waiting import until
 
 ONCE = Retry(1)
 
@@ -102,7 +103,7 @@ async def test_a_job_that_swallows_the_first_cancellation_is_told_again(app, hou
 
 
 async def test_a_job_that_finishes_all_the_same_has_succeeded(app, house):
-    """Whoever catches the cancellation and returns has done the work: a finish that comes first wins."""
+    """Whoever catches it and returns has done the work: a finish that comes first wins."""
     begun = asyncio.Event()
 
     @app.task
@@ -157,8 +158,7 @@ async def test_a_thread_that_does_not_look_keeps_its_slot_and_ends_as_it_will(ap
     async with app.worker(poll=0.05):
         handle = await deaf.enqueue()
         await begun.wait()
-        while not house.value("select count(*) from leasehold.running"):
-            await asyncio.sleep(0.01)
+        await until(lambda: house.count("running"))
         assert house.state(handle.id) == "running"
         go.set()
         assert await handle.result(timeout=10) == "late"
@@ -195,10 +195,8 @@ async def test_a_process_that_ignores_the_polite_signal_is_killed(
 
 
 async def written(sign: Path) -> int:
-    async with asyncio.timeout(20):
-        while not (sign.exists() and sign.read_text()):
-            await asyncio.sleep(0.01)
-    return int(sign.read_text())
+    await until(lambda: sign.exists() and sign.read_text())
+    return int(sign.read_text())  # noqa: ASYNC240 - a few bytes
 
 
 def is_there(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""What users get for their tests: a fresh database each, time moved by hand, and nothing left behind."""
+"""What users get for their tests: a fresh database, time moved by hand, nothing left behind."""
 
 import os
 import subprocess

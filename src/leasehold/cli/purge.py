@@ -13,7 +13,7 @@ from leasehold.operate import act
 
 
 def purge(
-    tenant: str,
+    tenant: Annotated[str, Parameter(help="as it was given to `using(tenant=)`")],
     /,
     *,
     yes: Annotated[bool, Parameter(negative="", help="really: this cannot be undone")] = False,

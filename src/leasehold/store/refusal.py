@@ -51,17 +51,17 @@ def explained(  # noqa: C901, PLR0911 - a table: a line for each state
             )
         case "25006":
             return ConnectionUnusable(
-                f"nothing was enqueued: the connection is read-only ({message}); "
+                f"the connection is read-only, nothing was stored ({message}); "
                 "hand over one to the primary"
             )
         case "25P02":
             return ConnectionUnusable(
-                "nothing was enqueued: the connection's transaction has failed already; "
+                "the connection's transaction has failed already, nothing was stored; "
                 "roll it back first"
             )
         case "53100":
             return StorageFull(
-                f"nothing was enqueued: the database's disk is full ({message}); "
+                f"the database's disk is full, nothing was stored ({message}); "
                 "free space, then try again"
             )
         case "57P01" | "57P02" | "57P03" | "08000" | "08003" | "08006" | "08001" | "53300":
