@@ -53,7 +53,7 @@ def setup() -> None:
 
 
 def up(*arguments: str) -> None:
-    """start Postgres, manager and workers with the sample jobs ..."""
+    """start Postgres and a worker, with sample jobs to look at ..."""
     setup()
     become("leasehold", "up", "examples.welcome:app", *arguments)
 
