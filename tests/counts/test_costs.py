@@ -96,6 +96,14 @@ def wal(house, work):
     return seen[1] - seen[0]
 
 
+def test_an_idle_runners_look_writes_nothing(house):
+    runner = house.runner()
+    other = house.connect()
+    with other.transaction():
+        assert house.claim(runner, 100, by=other) == []
+        assert other.execute("select pg_current_xact_id_if_assigned()").fetchone() == (None,)
+
+
 def whole_life(house, batches):
     runner = house.runner()
 

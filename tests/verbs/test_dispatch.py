@@ -1,5 +1,8 @@
 """dispatch: ready → dispatched."""
 
+import pytest
+
+from leasehold.errors import AccessRefused
 from leasehold.store import verbs
 
 
@@ -48,3 +51,11 @@ def test_two_dispatchers_send_nothing_twice(house):
         first = house.call(verbs.dispatch("default", "redis", 2, 60), other)
         second = dispatch(house)
     assert [row[0] for row in first + second] == jobs
+
+
+def test_a_role_bound_to_its_queues_sends_from_no_other(house):
+    job = house.enqueue()
+    house.do("insert into leasehold.role_queue (role, queue) values (session_user, 'mine')")
+    with pytest.raises(AccessRefused, match="may not work on all of the queues"):
+        dispatch(house)
+    assert house.state(job) == "ready"

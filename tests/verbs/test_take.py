@@ -2,6 +2,7 @@
 
 import pytest
 
+from leasehold.errors import AccessRefused
 from leasehold.store import verbs
 from leasehold.store.refusal import RunnerDead
 from testhouse import Claimed
@@ -63,3 +64,10 @@ def test_a_reaped_runner_takes_nothing(house):
     with pytest.raises(RunnerDead):
         take(house, runner, jobs, numbers)
     assert house.state(jobs[0]) == "dispatched"
+
+
+def test_a_role_bound_to_its_queues_takes_of_no_other(house):
+    jobs, numbers = sent(house)
+    house.do("insert into leasehold.role_queue (role, queue) values (session_user, 'mine')")
+    with pytest.raises(AccessRefused, match="may not work on all of the queues"):
+        take(house, house.runner(), jobs, numbers)

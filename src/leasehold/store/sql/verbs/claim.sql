@@ -26,16 +26,8 @@ declare
   v_taken  record;
   v_bundle bigint;
 begin
-  -- Reaping takes this row FOR UPDATE: a runner that is being declared dead cannot claim beside it.
-  perform from leasehold.runner u where u.id = p_runner and u.dead_at is null and u.role = session_user for key share;
-  if not found then
-    raise exception using errcode = 'LH002', message = format('runner %s has lost its lease', p_runner);
-  end if;
-  if exists (select from leasehold.role_queue q where q.role = session_user) and exists (
-       select from unnest(p_queues) as w(queue) where not exists (
-         select from leasehold.role_queue q where q.role = session_user and q.queue = w.queue)) then
-    raise exception using errcode = '42501', message = format('role %s may not work on all of the queues %s', session_user, p_queues);
-  end if;
+  perform leasehold.with_lease(p_runner);
+  perform leasehold.may_serve(p_queues);
   select array_agg(case when s.sealed then s.generation end order by s.number) into v_sealed from leasehold.segment s;
 
   foreach v_queue in array p_queues loop

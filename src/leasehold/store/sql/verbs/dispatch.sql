@@ -6,6 +6,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 begin
+  perform leasehold.may_serve(array[p_queue]);
   return query
     with at as materialized (
       select r.segment, r.ctid from leasehold.ready r where r.queue = p_queue

@@ -13,7 +13,10 @@ begin
   returning l.term;
   if found then
     -- A clock that was set back must not leave a lease that outlives its holder by hours.
-    update leasehold.runner u set expires_at = v_now + h.lease from leasehold.house h
-     where u.dead_at is null and u.expires_at > v_now + h.lease + interval '1 second';
+    with long as materialized (
+      select u.id, h.lease from leasehold.runner u cross join leasehold.house h
+       where u.dead_at is null and u.expires_at > v_now + h.lease + interval '1 second' order by u.id for no key update of u
+    )
+    update leasehold.runner u set expires_at = v_now + l.lease from long l where u.id = l.id;
   end if;
 end $$;

@@ -1,5 +1,5 @@
--- reap: running or dispatched, holder lost → ready, or dead when it happened too often. First the lease row is locked, looked at
--- again and marked dead for ever, then its jobs move: a beat that was accepted meanwhile keeps them.
+-- reap: running or dispatched, holder lost → ready, or dead when it happened too often. First no claim of the runner is
+-- under way, then its lease is looked at again and marked dead for ever, then its jobs move: a beat that was accepted meanwhile keeps them.
 -- Lease time only runs while a leader ticks: after an outage everybody has a whole lease before anyone is reaped.
 -- With p_runner its own supervisor reports a crash, p_begun are the jobs it had begun: no waiting for the lease.
 create or replace function leasehold.reap(p_limit int, p_runner bigint default null, p_begun uuid[] default null)
@@ -9,22 +9,26 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 declare
   v_now    timestamptz := leasehold.now();
   v_left   int := case when p_runner is null then p_limit else 2147483647 end; -- what one runner holds is bounded by its prefetch
+  v_late   bigint;
   v_bundle record;
   v_back   leasehold.entry[];
 begin
   if p_runner is not null then
-    perform from leasehold.runner u where u.id = p_runner for update; -- an UPDATE alone would not wait for a claim
+    perform pg_advisory_xact_lock(1279869255, (p_runner % 2147483647)::int); -- a claim of its own ends first
     update leasehold.runner u set dead_at = v_now, begun = coalesce(p_begun, u.begun) where u.id = p_runner and u.dead_at is null;
     delete from leasehold.sleeper l where l.runner = p_runner;
   else
-    with due as materialized (
+    for v_late in
       select u.id from leasehold.runner u cross join leasehold.house h cross join leasehold.leader l
        where u.dead_at is null and u.expires_at < v_now and l.resumed_at + h.lease < v_now and l.tick_at > v_now - interval '15 seconds'
-       order by u.id limit p_limit for update of u skip locked
-    ), marked as (
-      update leasehold.runner u set dead_at = v_now from due where u.id = due.id returning u.id
-    )
-    delete from leasehold.sleeper l using marked m where l.runner = m.id;
+       order by u.id limit p_limit
+    loop
+      continue when not pg_try_advisory_xact_lock(1279869255, (v_late % 2147483647)::int); -- it claims: so it lives, or is looked at again soon
+      update leasehold.runner u set dead_at = v_now where u.id = v_late and u.dead_at is null and u.expires_at < v_now;
+      if found then
+        delete from leasehold.sleeper l where l.runner = v_late;
+      end if;
+    end loop;
   end if;
   for v_bundle in
     select r.id, r.runner, r.job_ids, r.claim_nos, r.begun, coalesce(u.begun, '{}') as began, u.id is not null as known

@@ -5,10 +5,8 @@ returns table (bundle bigint, job_id uuid, claim_no int, queue text, task text, 
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 begin
-  perform from leasehold.runner u where u.id = p_runner and u.dead_at is null and u.role = session_user for key share;
-  if not found then
-    raise exception using errcode = 'LH002', message = format('runner %s has lost its lease', p_runner);
-  end if;
+  perform leasehold.with_lease(p_runner);
+  perform leasehold.may_serve(array(select distinct d.queue from leasehold.dispatched d where d.job_id = any(p_jobs)));
   return query
     with due as materialized (
       select d.job_id from unnest(p_jobs, p_dispatch_nos) as m(job_id, dispatch_no)
