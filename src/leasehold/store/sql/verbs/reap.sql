@@ -1,5 +1,5 @@
--- reap: running or dispatched, holder lost → ready, or dead when it happened too often. First no claim of the runner is
--- under way, then its lease is looked at again and marked dead for ever, then its jobs move: a beat that was accepted meanwhile keeps them.
+-- reap: running or dispatched, holder lost → ready, or dead when it happened too often. First the lease row is locked and
+-- looked at again, and no claim is under way; then it is marked dead for ever, then its jobs move: a beat that was accepted meanwhile keeps them.
 -- Lease time only runs while a leader ticks: after an outage everybody has a whole lease before anyone is reaped.
 -- With p_runner its own supervisor reports a crash, p_begun are the jobs it had begun: no waiting for the lease.
 create or replace function leasehold.reap(p_limit int, p_runner bigint default null, p_begun uuid[] default null)
@@ -21,13 +21,11 @@ begin
     for v_late in
       select u.id from leasehold.runner u cross join leasehold.house h cross join leasehold.leader l
        where u.dead_at is null and u.expires_at < v_now and l.resumed_at + h.lease < v_now and l.tick_at > v_now - interval '15 seconds'
-       order by u.id limit p_limit
+       order by u.id limit p_limit for no key update of u skip locked
     loop
-      continue when not pg_try_advisory_xact_lock(1279869255, (v_late % 2147483647)::int); -- it claims: so it lives, or is looked at again soon
-      update leasehold.runner u set dead_at = v_now where u.id = v_late and u.dead_at is null and u.expires_at < v_now;
-      if found then
-        delete from leasehold.sleeper l where l.runner = v_late;
-      end if;
+      continue when not pg_try_advisory_xact_lock(1279869255, (v_late % 2147483647)::int); -- it claims: it is looked at again soon
+      update leasehold.runner u set dead_at = v_now where u.id = v_late;
+      delete from leasehold.sleeper l where l.runner = v_late;
     end loop;
   end if;
   for v_bundle in
