@@ -69,9 +69,14 @@ RULES = {
        where outcome in ('failed', 'poisoned') and ended_at > leasehold.now() - h.keep_dead
          and j.id not in (select job_id from leasehold.dead)
          and j.id not in (select unnest(job_ids) from leasehold.audit where verb = 'discard')""",
+    "an empty segment has no row, and is sealed": """
+      select s.* from leasehold.segment s
+       where s.empty and (not s.sealed
+          or exists (select from leasehold.ready r where r.segment = s.number))""",
     "one segment is open, and it is not sealed": """
       select s.* from leasehold.segment s, leasehold.open_segment o
-       where s.number = o.last_value % 4 and (s.sealed or s.generation <> o.last_value / 4)""",
+       where s.number = o.last_value % 4
+         and (s.sealed or s.empty or s.generation <> o.last_value / 4)""",
 }
 
 

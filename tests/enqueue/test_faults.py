@@ -52,6 +52,14 @@ async def test_a_wake_up_whose_answer_was_lost_fails_no_enqueue(hello, wire, hou
     assert house.ready() == [handle.id]
 
 
+@pytest.mark.parametrize("call", ["await", "sync"])
+async def test_a_wake_up_that_is_refused_fails_no_enqueue(hello, house, call, caplog):
+    house.do("drop function leasehold.wake(text[], int)")
+    handle = await hello.enqueue(1) if call == "await" else hello.enqueue_sync(1)
+    assert house.ready() == [handle.id]
+    assert "enqueue went well, wake behind it did not" in caplog.text
+
+
 async def test_answers_lost_twice_are_an_error_and_still_no_double(hello, wire, house):
     wire.lose("leasehold.enqueue", times=2)
     calls = [hello.enqueue(n) for n in range(10)]
@@ -82,6 +90,25 @@ async def test_a_connection_that_broke_meanwhile_is_opened_again(hello, wire, ho
             "and datname = current_database() and query not like '%%test_clock%%'"
         ) if n == 0 else None
     assert house.count("ready") == 2
+
+
+@pytest.mark.parametrize("call", ["await", "sync"])
+async def test_a_server_that_falls_silent_is_left_and_asked_again(
+    hello, wire, house, call, monkeypatch
+):
+    for module in ("store.lane", "enqueue.post"):
+        monkeypatch.setattr(f"leasehold.{module}.ANSWER", 0.2)
+    wire.lose("leasehold.enqueue", mute=True)
+    handle = await hello.enqueue(1) if call == "await" else hello.enqueue_sync(1)
+    assert wire.lost == 1
+    assert house.ready() == [handle.id]
+
+
+async def test_a_server_that_stays_silent_is_an_error_in_time(hello, wire, monkeypatch):
+    monkeypatch.setattr("leasehold.store.lane.ANSWER", 0.2)
+    wire.lose("leasehold.enqueue", times=2, mute=True)
+    with pytest.raises(Unreachable, match=r"did not answer enqueue within 0.2 s"):
+        await hello.enqueue(1)
 
 
 @pytest.mark.parametrize("call", ["await", "sync"])

@@ -1,4 +1,4 @@
-"""A wire to Postgres that loses the answer to a chosen statement, and then breaks."""
+"""A wire to Postgres that loses the answer to a chosen statement, and then breaks or is mute."""
 
 import socket
 import threading
@@ -10,7 +10,10 @@ READY = b"Z\x00\x00\x00\x05"  # how each answer of the server ends
 
 
 class Wire:
-    """`dsn` leads through it. `lose(text)`: statements with it are done and not answered."""
+    """`dsn` leads through it. `lose(text)`: statements with it are done and not answered.
+
+    Then the connection breaks, or, with `mute`, stays open and says nothing more.
+    """
 
     def __init__(self, dsn: str) -> None:
         address = urlsplit(dsn)
@@ -21,11 +24,12 @@ class Wire:
         login = f"{address.username}:{address.password}@127.0.0.1:{port}"
         self.dsn = urlunsplit(address._replace(netloc=login, query=""))
         self._text, self._times, self.lost = b"", 0, 0
+        self._mute = False
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def lose(self, text: str, times: int = 1) -> None:
-        self._text, self._times = text.encode(), times
+    def lose(self, text: str, times: int = 1, *, mute: bool = False) -> None:
+        self._text, self._times, self._mute = text.encode(), times, mute
 
     def close(self) -> None:
         for end in (self._door, *self._open):
@@ -73,7 +77,8 @@ class Wire:
                 client.sendall(said)
             elif READY in said:
                 self.lost += 1
-                return
+                if not self._mute:
+                    return
 
 
 class Line:

@@ -110,7 +110,7 @@ begin
     truncate leasehold.ready_2;
   end if;
   update leasehold.segment set generation = (array[4, 2, 3])[number + 1], sealed = number = 1,
-    swept = 0;
+    empty = false, swept = 0;
   perform setval('leasehold.open_segment', 16);
   perform setval('leasehold.running_id_seq', 100);
   update leasehold.leader set term = 1, worker = 1, tick_at = clock_timestamp(),
@@ -184,7 +184,7 @@ LOOKS = {
     "runner": ("id, dead_at is null, expires_at > clock_timestamp(), begun", "runner"),
     "leader": ("term, worker", "leader"),
     "worker": ("id", "worker"),
-    "segment": ("number, generation, sealed", "segment"),
+    "segment": ("number, generation, sealed, empty", "segment"),
     "open": ("last_value", "open_segment"),
     "audit": ("verb, cardinality(job_ids)", "audit"),
 }

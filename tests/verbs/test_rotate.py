@@ -182,3 +182,25 @@ def test_an_enqueue_while_a_segment_is_opened_lands_in_a_segment_that_is_read(ho
         rotate(house)
         rotate(house, 10**9)
     assert len(house.claim(house.runner(), 9)) == 1
+
+
+def test_a_rotation_that_was_cut_off_before_its_commit_hides_no_job(house):
+    """The sequence that says which one is open has moved, and nothing else has."""
+    house.enqueue()
+    house.do("select setval('leasehold.open_segment', 5)")
+    job = house.enqueue(priority=1)
+    assert house.entry("ready", job)["segment"] == 1
+    assert [one.id for one in house.claim(house.runner())] == [job]
+    assert rotate(house) == (0, None, None)  # it makes up for what was cut off, and opens no other
+    late = house.enqueue(priority=1)
+    assert rotate(house) == (None, None, 2)
+    assert [one.id for one in house.claim(house.runner())] == [late]
+
+
+def test_a_segment_that_was_just_opened_is_read_before_the_rotation_has_committed(house):
+    house.enqueue()
+    other = house.connect()
+    with other.transaction():
+        assert rotate(house, by=other)[2] == 1
+        job = house.enqueue(priority=1)
+        assert [one.id for one in house.claim(house.runner())] == [job]

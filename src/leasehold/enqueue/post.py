@@ -18,9 +18,10 @@ from leasehold.errors import LeaseholdError, Unreachable
 from leasehold.store import connect, drivers, reads, verbs
 from leasehold.store.call import Call
 from leasehold.store.copy import copy_jobs, copy_jobs_sync
-from leasehold.store.drivers.psycopg import run_sync
-from leasehold.store.lane import UNKNOWN, Lane
+from leasehold.store.drivers.psycopg import run_followed_sync, run_sync
+from leasehold.store.lane import ANSWER, UNKNOWN, Lane
 from leasehold.store.verbs import Enqueued
+from leasehold.store.watchdog import watchdog
 
 log = logging.getLogger("leasehold.enqueue")
 
@@ -60,11 +61,10 @@ class Post:
         await self._measure()
         named = zip(self._ids.make(len(rows)), rows, strict=True)
         document = accept.document([{"id": made, **row} for made, row in named])
-        stored = await self._lane.ask_twice(verbs.enqueue(document))
-        if queues := sorted({accept.queue_of(row) for row in rows if accept.runs_at_once(row)}):
-            with _unharmed():
-                await self._lane.ask(verbs.wake(queues, len(rows)))
-        return stored
+        queues = sorted({accept.queue_of(row) for row in rows if accept.runs_at_once(row)})
+        # Right behind the commit, not within it: a NOTIFY would make all commits wait in line.
+        wakes = verbs.wake(queues, len(rows)) if queues else None
+        return await self._lane.ask_twice(verbs.enqueue(document), wakes)
 
     async def _measure(self) -> None:
         if self._ids.stale:
@@ -79,20 +79,22 @@ class PostSync:
         self._connection: connect.Connection | None = None
         self._turn = threading.RLock()
 
-    def ask(self, call: Call[Any]) -> Any:
+    def ask(self, call: Call[Any], follower: Call[Any] | None = None) -> Any:
         with self._turn:
-            return run_sync(self._connected(), call)
+            connection = self._connected()
+            with watchdog.guard(connection, ANSWER):
+                if follower is None:
+                    return run_sync(connection, call)
+                return run_followed_sync(connection, call, follower)
 
     def enqueue(self, row: accept.Row) -> Enqueued:
         with self._turn:
-            document = self._named(row)
+            call = verbs.enqueue(self._named(row))
+            wakes = verbs.wake([accept.queue_of(row)]) if accept.runs_at_once(row) else None
             try:
-                [stored] = self.ask(verbs.enqueue(document))
+                [stored] = self.ask(call, wakes)
             except Unreachable:
-                [stored] = self.ask(verbs.enqueue(document))
-            if accept.runs_at_once(row):
-                with _unharmed():
-                    self.ask(verbs.wake([accept.queue_of(row)]))
+                [stored] = self.ask(call, wakes)
             answer: Enqueued = stored
             return answer
 

@@ -224,8 +224,10 @@ class Runner:
                 await _first_of(self.room.wait(), self.stopping.wait())
                 continue
             try:
-                if await self._claim(queues, limit):
+                if came := await self._claim(queues, limit):
                     random.shuffle(queues)
+                    if came < limit:
+                        await asyncio.sleep(0)  # they begin before we look again: no need to hurry
                     continue
                 await self._claiming.ask(verbs.sleep(self.number, queues))
                 if await self._claim(queues, limit):

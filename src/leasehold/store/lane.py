@@ -5,12 +5,12 @@ import logging
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from leasehold.errors import Unreachable
 from leasehold.store import connect
 from leasehold.store.call import Call
-from leasehold.store.drivers.psycopg import run, run_hot
+from leasehold.store.drivers.psycopg import run, run_followed, run_hot
 
 log = logging.getLogger("leasehold.store")
 T = TypeVar("T")
@@ -35,32 +35,36 @@ class Lane:
         self._connection: connect.AsyncConnection | None = None
         self._turn = asyncio.Lock()
 
-    async def ask(self, call: Call[T]) -> T:
+    async def ask(self, call: Call[T], follower: Call[Any] | None = None) -> T:
+        """`follower` goes right behind the call; nobody waits to hear what becomes of it."""
         async with self._turn:
             connection = await self._open()
+            # Cut from outside: a driver that is cancelled waits for the silent server too.
+            late = asyncio.get_running_loop().call_later(ANSWER, connect.sever, connection)
             try:
-                async with asyncio.timeout(ANSWER):
+                if follower is None:
                     return await self._run(connection, call)
-            except TimeoutError:
-                connect.sever(connection)
+                return await run_followed(connection, call, follower)
+            except Unreachable as error:
                 await self._drop()
-                msg = f"the database did not answer {call.verb} within {ANSWER:g} s"
-                raise Unreachable(msg) from None
-            except Unreachable:
-                await self._drop()
+                if late.when() <= asyncio.get_running_loop().time():
+                    msg = f"the database did not answer {call.verb} within {ANSWER:g} s"
+                    raise Unreachable(msg) from error
                 raise
             except asyncio.CancelledError:
                 # The answer may still be on its way: this connection can take no other question.
                 connect.sever(connection)
                 await self._drop()
                 raise
+            finally:
+                late.cancel()
 
-    async def ask_twice(self, call: Call[T]) -> T:
+    async def ask_twice(self, call: Call[T], follower: Call[Any] | None = None) -> T:
         """For what may be asked again: a kept connection often turns out broken at its next use."""
         try:
-            return await self.ask(call)
+            return await self.ask(call, follower)
         except Unreachable:
-            return await self.ask(call)
+            return await self.ask(call, follower)
 
     async def insist(self, call: Call[T]) -> T:
         pause = 0.1

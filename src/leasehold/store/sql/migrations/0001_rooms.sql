@@ -66,9 +66,10 @@ create table leasehold.segment (
   number     int     primary key,
   generation bigint  not null,
   sealed     boolean not null,                       -- nothing can enter it any more; the open one is never sealed
+  empty      boolean not null,                       -- sealed and truncated: claims need not look
   swept      bigint  not null default 0              -- of a sealed one: the blocks before this have no row left
 );
-insert into leasehold.segment values (0, 1, false), (1, 0, true), (2, 0, true);
+insert into leasehold.segment values (0, 1, false, false), (1, 0, true, true), (2, 0, true, true);
 -- Which one is open: generation * 4 + number. A sequence is read past every snapshot, so that a writer in a
 -- REPEATABLE READ transaction cannot enter a segment that was sealed meanwhile.
 create sequence leasehold.open_segment minvalue 0;

@@ -14,54 +14,70 @@ set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off set p
 declare
   v_left   int := p_limit;
   v_begin  int := p_begin;
-  v_sealed bigint[];
+  v_full   int[];       -- the segments that may have rows
+  v_sealed bigint[];    -- the generation of each, null where rows can enter
   v_queue  text;
   v_marked boolean;
   v_marks  jsonb := '{}';
-  v_low_p  int[];
+  v_low_p  int[];       -- where reading begins in each
   v_low_t  timestamptz[];
   v_low_j  uuid[];
   v_heads  record;
-  v_seg    int;
+  v_seg    int;         -- which one is read, and how far
+  v_to_p   int;
+  v_to_t   timestamptz;
+  v_to_j   uuid;
+  v_more   boolean;     -- another one's head stands there
   v_taken  record;
   v_bundle bigint;
 begin
-  perform leasehold.with_lease(p_runner);
-  perform leasehold.may_serve(p_queues);
-  select array_agg(case when s.sealed then s.generation end order by s.number) into v_sealed from leasehold.segment s;
+  perform leasehold.with_lease(p_runner, p_queues);
+  -- The sequence decides which one is open: a rotation that has not committed may have opened it, and a job may be in it.
+  select array_agg(s.number) filter (where not s.empty or s.number = o.last_value % 4),
+         array_agg(case when s.sealed and s.number <> o.last_value % 4 then s.generation end order by s.number)
+    into v_full, v_sealed from leasehold.segment s cross join leasehold.open_segment o;
 
   foreach v_queue in array p_queues loop
     exit when v_left <= 0;
-    v_marked := true;
+    v_marked := p_marks is not null;
     <<from_marks>>
     loop
-      select array_agg(coalesce((m.at ->> 0)::int, -2147483648) order by s.n), array_agg(coalesce((m.at ->> 1)::timestamptz, '-infinity') order by s.n),
-             array_agg(coalesce((m.at ->> 2)::uuid, '00000000-0000-0000-0000-000000000000') order by s.n),
-             coalesce(bool_or(m.at is not null), false) as marked
-        into v_low_p, v_low_t, v_low_j, v_marked
-        from generate_series(0, 2) as s(n)
-        left join lateral (select p_marks -> s.n::text -> 'queues' -> v_queue as at
-                            where v_marked and (p_marks -> s.n::text ->> 'generation')::bigint = v_sealed[s.n + 1]) m on true;
+      v_low_p := '{-2147483648,-2147483648,-2147483648}';
+      v_low_t := '{-infinity,-infinity,-infinity}';
+      v_low_j := '{00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000000}';
+      if v_marked then
+        select array_agg(coalesce((m.at ->> 0)::int, v_low_p[s.n + 1]) order by s.n), array_agg(coalesce((m.at ->> 1)::timestamptz, v_low_t[s.n + 1]) order by s.n),
+               array_agg(coalesce((m.at ->> 2)::uuid, v_low_j[s.n + 1]) order by s.n), coalesce(bool_or(m.at is not null), false)
+          into v_low_p, v_low_t, v_low_j, v_marked
+          from generate_series(0, 2) as s(n)
+          left join lateral (select p_marks -> s.n::text -> 'queues' -> v_queue as at
+                              where (p_marks -> s.n::text ->> 'generation')::bigint = v_sealed[s.n + 1]) m on true;
+      end if;
       loop
-        -- The segment with the least head is read up to where the next one's head stands.
-        select coalesce(array_agg(h.n), '{}') as n, array_agg(h.priority) as priority, array_agg(h.turn) as turn, array_agg(h.job_id) as job_id
-          into v_heads
-          from (select s.n, x.* from generate_series(0, 2) as s(n) cross join lateral (
-                  select r.priority, r.turn, r.job_id from leasehold.ready r
-                   where r.segment = s.n and r.queue = v_queue and (r.priority, r.turn, r.job_id) >= (v_low_p[s.n + 1], v_low_t[s.n + 1], v_low_j[s.n + 1])
-                     and (p_tasks is null or r.task = any(p_tasks))
-                   order by r.priority, r.turn, r.job_id limit 1) x
-                 order by x.priority, x.turn, x.job_id limit 2) h;
-        exit when cardinality(v_heads.n) = 0;
-        v_seg := v_heads.n[1];
+        v_seg := v_full[1]; v_more := false; v_to_p := 2147483647; v_to_t := 'infinity'; v_to_j := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+        if cardinality(v_full) > 1 then
+          -- The segment with the least head is read up to where the next one's head stands.
+          select coalesce(array_agg(h.n), '{}') as n, array_agg(h.priority) as priority, array_agg(h.turn) as turn, array_agg(h.job_id) as job_id
+            into v_heads
+            from (select s.n, x.* from unnest(v_full) as s(n) cross join lateral (
+                    select r.priority, r.turn, r.job_id from leasehold.ready r
+                     where r.segment = s.n and r.queue = v_queue and (r.priority, r.turn, r.job_id) >= (v_low_p[s.n + 1], v_low_t[s.n + 1], v_low_j[s.n + 1])
+                       and (p_tasks is null or r.task = any(p_tasks))
+                     order by r.priority, r.turn, r.job_id limit 1) x
+                   order by x.priority, x.turn, x.job_id limit 2) h;
+          exit when cardinality(v_heads.n) = 0;
+          v_seg := v_heads.n[1]; v_more := cardinality(v_heads.n) > 1;
+          if v_more then
+            v_to_p := v_heads.priority[2]; v_to_t := v_heads.turn[2]; v_to_j := v_heads.job_id[2];
+          end if;
+        end if;
         select array_agg(x.ctid) as at, count(*)::int as n, (array_agg(x.priority))[count(*)] as priority, (array_agg(x.turn))[count(*)] as turn,
                (array_agg(x.job_id))[count(*)] as job_id
           into v_taken
           from (select r.ctid, r.priority, r.turn, r.job_id from leasehold.ready r
                  where r.segment = v_seg and r.queue = v_queue
                    and (r.priority, r.turn, r.job_id) >= (v_low_p[v_seg + 1], v_low_t[v_seg + 1], v_low_j[v_seg + 1])
-                   and (r.priority, r.turn, r.job_id) <= (coalesce(v_heads.priority[2], 2147483647), coalesce(v_heads.turn[2], 'infinity'),
-                                                           coalesce(v_heads.job_id[2], 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+                   and (r.priority, r.turn, r.job_id) <= (v_to_p, v_to_t, v_to_j)
                    and (p_tasks is null or r.task = any(p_tasks))
                  order by r.priority, r.turn, r.job_id limit v_left for update skip locked) x;
         if v_taken.n > 0 then
@@ -89,8 +105,8 @@ begin
           exit from_marks when v_left <= 0;
         end if;
         -- Nothing more of this segment goes before the next one's head: the rest there is somebody else's.
-        exit when cardinality(v_heads.n) = 1;
-        v_low_p[v_seg + 1] := v_heads.priority[2]; v_low_t[v_seg + 1] := v_heads.turn[2]; v_low_j[v_seg + 1] := v_heads.job_id[2];
+        exit when not v_more;
+        v_low_p[v_seg + 1] := v_to_p; v_low_t[v_seg + 1] := v_to_t; v_low_j[v_seg + 1] := v_to_j;
       end loop;
       exit from_marks when not v_marked;
       v_marked := false;

@@ -7,13 +7,21 @@ declare
   v_open bigint := (select last_value from leasehold.open_segment);
   v_seg  record;
   v_row  tid;
+  v_cut  boolean;
 begin
-  for v_seg in select * from leasehold.segment s where s.number <> v_open % 4 order by s.generation for update skip locked loop
+  -- The sequence moves at once and is not taken back: what a rotation that was cut off has left undone is done now, and nothing
+  -- else opened. Were both lost together, a segment that has rows would pass for an empty one.
+  v_cut := (select s.generation <> v_open / 4 from leasehold.segment s where s.number = v_open % 4);
+  if v_cut then
+    update leasehold.segment s set generation = v_open / 4, sealed = false, empty = false
+     where s.number = (select o.number from leasehold.segment o where o.number = v_open % 4 for update skip locked);
+  end if;
+  for v_seg in select * from leasehold.segment s where s.number <> v_open % 4 and not s.empty order by s.generation for update skip locked loop
     if not v_seg.sealed then
       continue when not pg_try_advisory_xact_lock(1279869254, v_seg.number);
       update leasehold.segment s set sealed = true, swept = 0 where s.number = v_seg.number;
       sealed := v_seg.number;
-    elsif pg_relation_size(format('leasehold.ready_%s', v_seg.number)::regclass) > 0 then
+    else
       -- Nothing enters, so blocks once seen empty stay so: each look goes on from where the last one stopped.
       execute format('select r.ctid from leasehold.ready_%s r where r.ctid >= $1 limit 1', v_seg.number)
          into v_row using format('(%s,0)', v_seg.swept)::tid;
@@ -25,6 +33,7 @@ begin
           execute format('select r.ctid from leasehold.ready_%s r limit 1', v_seg.number) into v_row;
           if v_row is null then
             execute format('truncate leasehold.ready_%s', v_seg.number);
+            update leasehold.segment s set empty = true where s.number = v_seg.number;
             emptied := v_seg.number;
           end if;
         exception when lock_not_available then null;
@@ -32,10 +41,9 @@ begin
       end if;
     end if;
   end loop;
-  if pg_relation_size(format('leasehold.ready_%s', v_open % 4)::regclass) >= p_bytes then
-    for v_seg in select * from leasehold.segment s where s.number <> v_open % 4 and s.sealed order by s.generation for update skip locked loop
-      continue when pg_relation_size(format('leasehold.ready_%s', v_seg.number)::regclass) > 0;
-      update leasehold.segment s set generation = v_open / 4 + 1, sealed = false where s.number = v_seg.number;
+  if not v_cut and pg_relation_size(format('leasehold.ready_%s', v_open % 4)::regclass) >= p_bytes then
+    for v_seg in select * from leasehold.segment s where s.number <> v_open % 4 and s.empty order by s.generation for update skip locked loop
+      update leasehold.segment s set generation = v_open / 4 + 1, sealed = false, empty = false where s.number = v_seg.number;
       perform setval('leasehold.open_segment', (v_open / 4 + 1) * 4 + v_seg.number);
       opened := v_seg.number;
       exit;

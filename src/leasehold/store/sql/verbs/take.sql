@@ -5,8 +5,7 @@ returns table (bundle bigint, job_id uuid, claim_no int, queue text, task text, 
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 begin
-  perform leasehold.with_lease(p_runner);
-  perform leasehold.may_serve(array(select distinct d.queue from leasehold.dispatched d where d.job_id = any(p_jobs)));
+  perform leasehold.with_lease(p_runner, array(select distinct d.queue from leasehold.dispatched d where d.job_id = any(p_jobs)));
   return query
     with due as materialized (
       select d.job_id from unnest(p_jobs, p_dispatch_nos) as m(job_id, dispatch_no)
