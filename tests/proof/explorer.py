@@ -34,6 +34,7 @@ NAMES = (
     "k1",
     "k2",
     "e1",
+    "e2",
     "nA1",
     "nA2",
     "nB1",
@@ -44,13 +45,17 @@ PARTS |= dict.fromkeys(("x1", "x2", "nA2", "nB2"), "key L")
 HOUSE = "house"
 ROOMS = (
     *("job", "ready", "scheduled", "waiting", "dispatched", "running", "attempt", "dead"),
-    *("job_key", "cancel_request", "runner", "segment"),
+    *("job_key", "cancel_request", "runner", "segment", "checkpoint"),
+    *("job_kept", "attempt_kept", "house"),
 )
 
 INSTALL = """
 create schema proof;
 create table proof.name (name text primary key, id uuid not null);
 insert into proof.name select n, leasehold.new_id() from unnest(%(names)s::text[]) n;
+-- All but the new ones are ten days old: their day may be retired.
+update proof.name set id = overlay(id::text placing left(leasehold.id_floor(
+  clock_timestamp() - interval '10 days')::text, 13) from 1)::uuid where name !~ '^n';
 create function proof.id(text) returns uuid language sql stable
 as $$ select id from proof.name where name = $1 $$;
 
@@ -95,6 +100,19 @@ begin
 end $$;
 """
 
+OLD_DAY = """
+do $$
+declare
+  v_day  timestamptz := date_trunc('day', clock_timestamp() - interval '10 days', 'UTC');
+  v_room text;
+begin
+  foreach v_room in array array['job', 'attempt'] loop
+    execute format('create table leasehold.%I partition of leasehold.%I for values from (%L) to (%L)',
+      v_room || to_char(v_day at time zone 'UTC', '_YYYYMMDD'), v_room,
+      leasehold.id_floor(v_day), leasehold.id_floor(v_day + interval '1 day'));
+  end loop;
+end $$;
+"""
 SCENARIO = """
 create function proof.reset() returns void language plpgsql as $$
 declare
@@ -103,11 +121,16 @@ declare
 begin
   set local session_replication_role = replica; -- no gate and no enqueue while the stage is set
   foreach v_table in array array['job', 'ready', 'scheduled', 'waiting', 'dispatched', 'running',
-    'attempt', 'dead', 'job_key', 'cancel_request', 'runner', 'worker', 'audit', 'checkpoint'] loop
+    'attempt', 'dead', 'job_key', 'cancel_request', 'runner', 'worker', 'audit', 'checkpoint',
+    'job_kept', 'attempt_kept'] loop
     execute 'delete from leasehold.' || v_table;
   end loop;
+  update leasehold.house set floor = '00000000-0000-0000-0000-000000000000';
   if pg_relation_size('leasehold.ready_2') > 0 then
     truncate leasehold.ready_2;
+  end if;
+  if pg_relation_size('leasehold.ready_1') > 8192 then -- rotate tells blocks apart
+    truncate leasehold.ready_1;
   end if;
   update leasehold.segment set generation = (array[4, 2, 3])[number + 1], sealed = number = 1,
     empty = false, swept = 0;
@@ -120,11 +143,13 @@ begin
   insert into leasehold.runner (id, worker, started_at, expires_at, pid)
     overriding system value values (1, 1, v_long, v_long, 1),
       (2, 1, v_long, clock_timestamp() + interval '20 seconds', 2);
-  insert into leasehold.job (id, enqueued_at, queue, task, key, deadline)
+  insert into leasehold.job (id, enqueued_at, queue, task, key, deadline, tenant)
     select proof.id(n), v_long, 'q', 't',
-      case n when 'k1' then 'K' when 'e1' then 'E' when 'x1' then 'L' end,
-      case when n in ('r2', 's1', 'w1', 'd1') then v_long end
-    from unnest(array['r1', 'r2', 's1', 'w1', 'p1', 'd1', 'x1', 'x2', 'k1', 'k2', 'e1']) n;
+      case n when 'k1' then 'K' when 'e2' then 'E' when 'x1' then 'L' end,
+      case when n in ('r2', 's1', 'w1', 'd1') then v_long end, 'acme'
+    from unnest(array['r1', 'r2', 's1', 'w1', 'p1', 'd1', 'x1', 'x2', 'k1', 'k2', 'e2']) n;
+  insert into leasehold.job_kept (id, enqueued_at, queue, task, tenant)
+    values (proof.id('e1'), v_long, 'q', 't', 'acme');
   insert into leasehold.ready
       (turn, job_id, segment, priority, moves, queue, task, payload, deadline)
     values (v_long, proof.id('r1'), 0, 100, 0, 'q', 't', '{}', null),
@@ -146,13 +171,16 @@ begin
   insert into leasehold.attempt (job_id, claimed_at, ended_at, runner, claim_no, outcome)
     values (proof.id('k1'), v_long, v_long, 1, 1, 'failed'),
       (proof.id('k2'), v_long, v_long, 1, 1, 'failed'),
-      (proof.id('e1'), v_long, v_long, 1, 1, 'succeeded');
+      (proof.id('e2'), v_long, v_long, 1, 1, 'succeeded');
+  insert into leasehold.attempt_kept (job_id, claimed_at, ended_at, runner, claim_no, outcome)
+    values (proof.id('e1'), v_long, clock_timestamp() - interval '8 days', 1, 1, 'succeeded');
   insert into leasehold.dead (died_at, enqueued_at, job_id, priority, claim_no, moves, attempts,
       interrupted, reason, queue, task, payload, key)
     values (v_long, v_long, proof.id('k1'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', 'K'),
       (v_long, v_long, proof.id('k2'), 100, 1, 1, 1, 0, 'failed', 'q', 't', '{}', null);
-  insert into leasehold.job_key (task, key, job_id)
-    values ('t', 'K', proof.id('k1')), ('t', 'E', proof.id('e1')), ('t', 'L', proof.id('x1'));
+  insert into leasehold.job_key (tenant, task, key, job_id)
+    select 'acme', 't', k, proof.id(n)
+    from unnest(array['K', 'E', 'L'], array['k1', 'e2', 'x1']) as x(k, n);
   set local session_replication_role = origin;
 end $$;
 """
@@ -160,7 +188,7 @@ COUNTS = "claim_no, moves, attempts, interrupted"
 NEW = "> clock_timestamp() - interval '30 seconds'"
 # Ids become names, moments become old or new: what is left is the same however long it took.
 LOOKS = {
-    "job": ("id, duplicate_of", "job"),
+    "job": ("id, duplicate_of", "job_body"),
     "ready": (f"job_id, queue, priority, turn {NEW}, {COUNTS}, segment", "ready"),
     "scheduled": (f"job_id, queue, priority, run_at > clock_timestamp(), {COUNTS}", "scheduled"),
     "waiting": (f"job_id, queue, priority, run_at is null, {COUNTS}, reason", "waiting"),
@@ -170,13 +198,13 @@ LOOKS = {
         (
             "running r cross join lateral unnest(r.job_ids, r.claim_nos, r.moves, r.attempts, "
             "r.interrupted) with ordinality m(job, claim, moves, attempts, interrupted, n) "
-            "where not exists (select from leasehold.attempt a "
+            "where not exists (select from leasehold.attempt_all a "
             "where a.job_id = m.job and a.claim_no = m.claim)"
         ),
     ),
     "attempt": (
         f"job_id, claim_no, outcome, runner, claimed_at is null, ended_at {NEW}, error ->> 'type'",
-        "attempt",
+        "attempt_all",
     ),
     "dead": (f"job_id, died_at {NEW}, {COUNTS}, reason", "dead"),
     "key": ("tenant, task, key, job_id", "job_key"),
@@ -184,19 +212,21 @@ LOOKS = {
     "runner": ("id, dead_at is null, expires_at > clock_timestamp(), begun", "runner"),
     "leader": ("term, worker", "leader"),
     "worker": ("id", "worker"),
+    "checkpoint": ("job_id, progress", "checkpoint"),
+    "house": ("floor > '00000000-0000-0000-0000-000000000000'", "house"),
     "segment": ("number, generation, sealed, empty", "segment"),
     "open": ("last_value", "open_segment"),
     "audit": ("verb, cardinality(job_ids)", "audit"),
 }
 # These answer with a number only, and what they passed over they find the next time.
-COUNTING = frozenset({"promote", "unblock", "expire", "reap", "crash", "retain"})
-SWEEPS = COUNTING | {"beat", "leave", "claim", "dispatch", "rotate"}
+COUNTING = frozenset({"promote", "unblock", "expire", "reap", "crash", "retain", "purge"})
+SWEEPS = COUNTING | {"beat", "leave", "claim", "dispatch", "rotate", "retire"}
 
 ALL = "array(select id from proof.name where name !~ '^n' order by name)"
 VERBS = {
     "enqueue": "leasehold.enqueue(jsonb_build_array("
-    "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K'), "
-    "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L')))",
+    "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K', 'tenant', 'acme'), "
+    "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L', 'tenant', 'acme')))",
     "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 9, 9) "
     "where job_id is not null",
     "finish": "leasehold.finish(1, '{{1}}', array[proof.id('x1')], '{{1}}', '{{5}}', null, "
@@ -225,7 +255,19 @@ VERBS = {
     "lead": "leasehold.lead(1)",
     "leave": "leasehold.leave(1)",
     "retain": "leasehold.retain(100)",
+    "retire": "job_table from leasehold.retire()",
+    "purge": "leasehold.purge('acme', 100, 'ann')",
+    "save": "leasehold.save(1, jsonb_build_array(jsonb_build_object("
+    "'bundle', 1, 'job', proof.id('x1'), 'progress', 5)))",
 }
+
+
+# What retire_rest does when nobody can write to the retired day any more.
+STRAGGLERS = """
+select leasehold.keep_living('leasehold.job', 'leasehold.attempt',
+  leasehold.id_floor(d), leasehold.id_floor(d + interval '1 day'))
+from leasehold.house, date_trunc('day', clock_timestamp() - interval '10 days', 'UTC') d
+where floor > '00000000-0000-0000-0000-000000000000'"""
 
 
 @dataclass(frozen=True)
@@ -466,6 +508,8 @@ class Explorer:
         self.driver.execute("select proof.reset()")
 
     def _outcome(self, verbs: Sequence[str], again: int) -> Outcome:
+        if "retire" in verbs:
+            self.driver.execute(STRAGGLERS)
         answers = (self._named(self.a.answer), self._named(self.b.answer))
         for _ in range(again):
             for session, verb in zip((self.a, self.b), verbs, strict=True):
@@ -546,6 +590,7 @@ def preemptions(schedule: str, could: Sequence[str]) -> int:
 
 
 def install(connection: psycopg.Connection[Any]) -> None:
+    connection.execute(OLD_DAY)
     names = ", ".join(f"'{name}'" for name in NAMES)
     connection.execute(INSTALL.replace("%(names)s", f"array[{names}]").replace("%%", "%").encode())
     connection.execute(SCENARIO.encode())
@@ -563,8 +608,6 @@ def install(connection: psycopg.Connection[Any]) -> None:
             f"create trigger proof_truncate before truncate on leasehold.ready_{number} "
             f"for each statement execute function proof.before_truncate()".encode()
         )
-    # Retain finds the keys of ended jobs, however young they are.
-    connection.execute("update leasehold.house set keep = '-1 hour'")
 
 
 def one_look() -> str:

@@ -42,3 +42,14 @@ def test_it_goes_in_bounded_steps_until_nothing_is_left(house):
 
 def test_a_tenant_nobody_knows_is_no_error(house):
     assert purge(house, "nobody") == (0, 0)
+
+
+def test_a_job_that_is_opened_again_meanwhile_is_cancelled_and_goes(house):
+    job = house.dead(tenant="acme")
+    other = house.connect()
+    with other.transaction():
+        house.call(verbs.retry([job], "ann"), other)
+        purging = house.aside(lambda c: house.call(verbs.purge("acme", 100, "ann"), c))
+        purging.blocked()
+    assert purging.result() == (1, 0)
+    assert (house.rooms(job), house.state(job)) == (set(), None)

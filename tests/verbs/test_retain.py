@@ -1,5 +1,6 @@
 """retain: what has had its time goes, in bounded batches."""
 
+from leasehold.maintain.retire import retire
 from leasehold.store import verbs
 
 DAY = 86400
@@ -105,3 +106,17 @@ def test_a_second_call_finds_nothing(house):
     house.pass_time(91 * DAY)
     retain(house)
     assert retain(house) == 0
+
+
+def test_a_kept_job_that_is_opened_again_meanwhile_stays(house):
+    job = house.enqueue()
+    house.pass_time(9 * DAY)
+    retire(house.connection)
+    runner, other = house.runner(), house.connect()
+    house.finish(runner, *house.claim(runner))
+    house.pass_time(9 * DAY)
+    with other.transaction():
+        house.call(verbs.retry([job], "ann"), other)
+        house.call(verbs.retain(100))
+    house.call(verbs.retain(100))
+    assert [one.id for one in house.claim(house.runner())] == [job]

@@ -81,3 +81,20 @@ def test_kept_jobs_go_when_they_have_ended_and_had_their_time(house):
     house.pass_time(9 * DAY)
     house.call(verbs.retain(100))
     assert (house.state(job), house.count("job_kept"), house.count("attempt_kept")) == (None, 0, 0)
+
+
+def test_a_day_is_not_retired_while_somebody_opens_one_of_its_jobs_again(house):
+    failed = house.dead()
+    house.call(verbs.discard([failed], "ann"))
+    house.pass_time(9 * DAY)
+    other = house.connect()
+    with other.transaction():
+        assert dict(house.call(verbs.retry([failed], "ann"), other)) == {failed: "retried"}
+        assert retire(house.connection) == 0
+    assert retire(house.connection) > 0
+    assert [job.id for job in house.claim(house.runner())] == [failed]
+
+
+def test_a_keep_of_nothing_still_spares_the_day_in_which_ids_are_made(house):
+    house.do("update leasehold.house set keep = '0'")
+    assert house.call(verbs.retire()) is None

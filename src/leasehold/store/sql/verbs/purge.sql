@@ -7,6 +7,7 @@ declare
   v_some  uuid[];
   v_ended uuid[];
 begin
+  perform pg_advisory_xact_lock(1279869254, 6); -- nobody opens an ended job again meanwhile
   select coalesce(array_agg(x.id), '{}') into v_some from (
     select b.id from leasehold.job_body b where b.tenant = p_tenant order by b.id limit p_limit) x;
   perform leasehold.cancel(array(select s.job_id from leasehold.state_of(v_some) s

@@ -7,6 +7,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 declare
   v_jobs uuid[];
 begin
+  perform pg_advisory_xact_lock_shared(1279869254, 6); -- before the rows, as purge does
   select coalesce(array_agg(x.job_id order by x.job_id), '{}') into v_jobs from (
     select d.job_id from leasehold.dead d
      where (p_filter ->> 'queue' is null or d.queue = p_filter ->> 'queue') and (p_filter ->> 'task' is null or d.task = p_filter ->> 'task')

@@ -13,11 +13,13 @@ begin
   delete from leasehold.dead d using (
     select x.job_id from leasehold.dead x where x.died_at < v_now - h.keep_dead order by x.died_at limit p_limit for update skip locked) old where d.job_id = old.job_id;
   get diagnostics gone = row_count;
-  v_jobs := array(select k.id from leasehold.job_kept k cross join lateral leasehold.last_attempt(array[k.id]) a
-                   where a.ended and a.ended_at < v_now - h.keep and not exists (select from leasehold.dead d where d.job_id = k.id) order by k.id limit p_limit);
-  delete from leasehold.job_kept k where k.id = any(v_jobs);
-  delete from leasehold.attempt_kept k where k.job_id = any(v_jobs);
-  gone := gone + cardinality(v_jobs);
+  if pg_try_advisory_xact_lock(1279869254, 6) then -- nobody opens an ended job again meanwhile
+    v_jobs := array(select k.id from leasehold.job_kept k cross join lateral leasehold.last_attempt(array[k.id]) a
+                     where a.ended and a.ended_at < v_now - h.keep and not exists (select from leasehold.dead d where d.job_id = k.id) order by k.id limit p_limit);
+    delete from leasehold.job_kept k where k.id = any(v_jobs);
+    delete from leasehold.attempt_kept k where k.job_id = any(v_jobs);
+    gone := gone + cardinality(v_jobs);
+  end if;
   delete from leasehold.cancel_request c using (select x.job_id from leasehold.cancel_request x limit p_limit) old
    where c.job_id = old.job_id and c.requested_at < v_now - interval '1 minute' and not exists (select from leasehold.held_by(array[c.job_id]));
   delete from leasehold.checkpoint c where c.job_id in (select x.job_id from leasehold.checkpoint x

@@ -14,6 +14,7 @@ declare
   v_back   leasehold.entry[];
   v_states text[];
 begin
+  perform pg_advisory_xact_lock_shared(1279869254, 6); -- none of them is retired, purged or swept meanwhile
   for v_try in 1 .. 20 loop
     v_taken := '{}';
     perform from leasehold.dead d where d.job_id = any(v_rest) order by d.job_id for update; -- before the keys, as redrive does
