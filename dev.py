@@ -12,14 +12,16 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +32,7 @@ BIN = VENV / "bin"
 CACHE = ROOT / ".cache"
 LOCK = ROOT / "constraints.txt"
 SERVERS = ROOT / "tests" / "servers"  # pins of the Postgres wheels that only tests need
+SITE = ["*.md", "docs/**/*.md", "decisions/*.md", "examples/*.py"]
 PYTHON = ["dev.py", "src", "tests", "examples", "benchmarks"]
 
 
@@ -100,7 +103,27 @@ def types() -> None:
 
 
 def docs() -> None:
-    """nothing to build yet"""
+    """build the site; a broken link fails, and a page without a place in zensical.toml"""
+    setup()
+    began = time.monotonic()
+    place = CACHE / "docs"
+    shutil.rmtree(place, ignore_errors=True)
+    for file in (file for pattern in SITE for file in ROOT.glob(pattern)):
+        copy = place / "pages" / name(file)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+    shutil.copy(ROOT / "zensical.toml", place)
+    pages = {page.relative_to(place / "pages").as_posix() for page in place.rglob("*.md")}
+    if odd := pages ^ navigation():
+        print("a page or an entry of zensical.toml, but not both:", *sorted(odd), sep="\n  ")
+    command = [BIN / "zensical", "build", "--strict"]
+    built = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    if built.returncode:  # it colours letter by letter, also where nobody sees colours
+        print(re.sub(r"\x1b\[[\d;]*m", "", built.stdout + built.stderr))
+    if built.returncode or odd:
+        raise SystemExit("failed: docs")
+    took = time.monotonic() - began
+    print(f"docs: {len(pages)} pages in {name(place / 'site')}, {took:.1f} s")
 
 
 def cover(*arguments: str) -> None:
@@ -444,6 +467,21 @@ def untyped_names() -> list[str]:
         if not symbol["isTypeKnown"] and not symbol["isTypeAmbiguous"]
         if any(f"{symbol['name']}.".startswith(f"{part}.") for part in public)
     ]
+
+
+def navigation() -> set[str]:
+    """The pages that the site's navigation names."""
+    import tomllib  # noqa: PLC0415 - an older Python should get as far as being told so
+
+    def named(entry: Any) -> Iterator[str]:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for inner in entry.values() if isinstance(entry, dict) else entry:
+                yield from named(inner)
+
+    settings = tomllib.loads((ROOT / "zensical.toml").read_text())
+    return set(named(settings["project"]["nav"]))
 
 
 def readable() -> list[str]:

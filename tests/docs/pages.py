@@ -51,8 +51,9 @@ def pages() -> list[Path]:
 
 
 def texts() -> list[Path]:
-    """All that we write for people, decisions too."""
-    return [*pages(), *sorted((ROOT / "decisions").glob("*.md"))]
+    """All that we write for people: what is on the site."""
+    others = {*ROOT.glob("*.md"), *(ROOT / "decisions").glob("*.md")}
+    return [*pages(), *sorted(others - {*pages()})]
 
 
 def blocks(page: Path) -> Iterator[Block]:
