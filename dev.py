@@ -93,9 +93,9 @@ def fmt() -> None:
 
 
 def types() -> None:
-    """mypy in strict mode, and a type for every public name"""
+    """mypy in strict mode, what users' type checkers see, and a type for every public name"""
     setup()
-    wrong = status(BIN / "mypy")
+    wrong = status(BIN / "mypy") | status(BIN / "basedpyright")
     if unknown := untyped_names():
         print("public, but a user's type checker would not know the type:", *unknown, sep="\n  ")
     if wrong or unknown:

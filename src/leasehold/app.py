@@ -3,14 +3,14 @@
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
 
 from leasehold.define.options import Options
-from leasehold.define.task import Definition, Run
+from leasehold.define.task import Definition, Run, is_async
 from leasehold.enqueue import accept, post
 from leasehold.enqueue.bulk import Progress
 from leasehold.enqueue.ends import Ends
@@ -64,9 +64,11 @@ class App:
     # Defining.
 
     @overload
-    def task(self, function: Callable[P, Awaitable[R]], /) -> "Task[P, R]": ...
+    def task(  # type: ignore[overload-overlap]  # the first that fits is the one meant
+        self, function: Callable[P, Awaitable[R]], /
+    ) -> "AsyncTask[P, R]": ...
     @overload
-    def task(self, function: Callable[P, R], /) -> "Task[P, R]": ...
+    def task(self, function: Callable[P, R], /) -> "SyncTask[P, R]": ...
     @overload
     def task(
         self,
@@ -111,7 +113,7 @@ class App:
                     f"{function.__module__}: give one a name=",
                 )
             self.definitions[definition.name] = definition
-            return Task(self, definition)
+            return (AsyncTask if is_async(function) else SyncTask)(self, definition)
 
         return define if function is None else define(function)
 
@@ -291,9 +293,7 @@ class Task(Generic[P, R]):
     def name(self) -> str:
         return self.definition.name
 
-    def using(
-        self, *, conn: Any = None, on_conflict: str | None = None, **options: Any
-    ) -> "Task[P, R]":
+    def using(self, *, conn: Any = None, on_conflict: str | None = None, **options: Any) -> Self:
         """The same task with other options, for one or many calls.
 
         They are conn, key, delay, run_at, priority, queue, tenant, group, tags, timeout, deadline,
@@ -301,7 +301,7 @@ class Task(Generic[P, R]):
         the key.
         """
         said = Options.checked(**options).over(self._options)
-        return Task(
+        return type(self)(
             self.app,
             self.definition,
             said,
@@ -354,12 +354,30 @@ class Task(Generic[P, R]):
         return Handle(self.app, stored.duplicate_of, duplicate=True)
 
 
+class AsyncTask(Task[P, R]):
+    """Its function is async: calling it gives a coroutine."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        called: Coroutine[Any, Any, R] = super().__call__(*args, **kwargs)
+        return called
+
+
+class SyncTask(Task[P, R]):
+    """Its function is not: calling it gives the result."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = super().__call__(*args, **kwargs)
+        return result
+
+
 class _Decorator:
     """What `app.task(...)` with options answers, for type checkers."""
 
     @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R]: ...
+    def __call__(  # type: ignore[overload-overlap]  # as above
+        self, function: Callable[P, Awaitable[R]], /
+    ) -> AsyncTask[P, R]: ...
     @overload
-    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
     def __call__(self, function: Any, /) -> Any:
         raise LeaseholdError(function)

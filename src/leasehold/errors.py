@@ -36,6 +36,7 @@ LeaseholdError
 """
 
 from pathlib import Path
+from uuid import UUID
 
 
 class LeaseholdError(Exception):
@@ -221,7 +222,7 @@ class ConnectionUnusable(EnqueueRefused):
 class KeyTaken(EnqueueRefused):
     """A live job has this key."""
 
-    def __init__(self, key: str, job: object) -> None:
+    def __init__(self, key: str, job: UUID) -> None:
         self.key, self.job = key, job
         super().__init__(
             f"key {key!r} belongs to the live job {job}: wait for its end, or leave on_conflict "
@@ -232,7 +233,7 @@ class KeyTaken(EnqueueRefused):
 class JobError(LeaseholdError):
     """About one job."""
 
-    def __init__(self, job: object, problem: str) -> None:
+    def __init__(self, job: UUID | str, problem: str) -> None:
         self.job, self.problem = job, problem
         super().__init__(f"job {job} {problem}")
 
@@ -240,7 +241,7 @@ class JobError(LeaseholdError):
 class NotFound(JobError):
     """There is no such job, or it is not yours to see."""
 
-    def __init__(self, job: object) -> None:
+    def __init__(self, job: UUID | str) -> None:
         super().__init__(job, "is not here: check the id, or it was retired with its day")
 
 
@@ -250,7 +251,7 @@ class JobFailed(JobError):
     The error is what was stored of it, never a class looked up by name.
     """
 
-    def __init__(self, job: object, type_name: str, message: str) -> None:
+    def __init__(self, job: UUID | str, type_name: str, message: str) -> None:
         self.type_name, self.message = type_name, message
         super().__init__(job, f"failed with {type_name}: {message}")
 
@@ -258,7 +259,7 @@ class JobFailed(JobError):
 class JobCancelled(JobError):
     """The job was cancelled."""
 
-    def __init__(self, job: object, reason: str) -> None:
+    def __init__(self, job: UUID | str, reason: str) -> None:
         self.reason = reason
         super().__init__(job, f"was cancelled: {reason}")
 
@@ -266,14 +267,14 @@ class JobCancelled(JobError):
 class JobExpired(JobError):
     """The job's deadline passed before it could run."""
 
-    def __init__(self, job: object) -> None:
+    def __init__(self, job: UUID | str) -> None:
         super().__init__(job, "expired: its deadline passed before it could run")
 
 
 class NotEnded(JobError, TimeoutError):
     """The job has not ended within the time somebody was willing to wait."""
 
-    def __init__(self, job: object, waited: float) -> None:
+    def __init__(self, job: UUID | str, waited: float) -> None:
         self.waited = waited
         super().__init__(
             job, f"has not ended after {waited:g} s: wait longer, or ask `leasehold explain {job}`"
@@ -283,7 +284,7 @@ class NotEnded(JobError, TimeoutError):
 class LeaseLost(JobError):
     """Somebody else has the job by now; the message says who, where the database told."""
 
-    def __init__(self, job: object, told: str = "") -> None:
+    def __init__(self, job: UUID | str, told: str = "") -> None:
         why = f" ({told}):" if told else ": another run does its work,"
         super().__init__(job, f"is not held by this run any more{why} let this error through")
 

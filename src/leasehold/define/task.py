@@ -78,7 +78,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _run(function: Callable[..., Any], task: str, run: Run | None) -> Run:
-    coroutine = _is_coroutine(function)
+    coroutine = is_async(function)
     if run is None:
         return "async" if coroutine else "thread"
     bounds.one_of("run", run, RUNS)
@@ -91,7 +91,7 @@ def _run(function: Callable[..., Any], task: str, run: Run | None) -> Run:
     return run
 
 
-def _is_coroutine(function: Callable[..., Any]) -> bool:
+def is_async(function: Callable[..., Any]) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(

@@ -1,0 +1,58 @@
+"""What a type checker sees of the rest: opening an app, a worker inside, errors, tests."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, assert_type
+from uuid import UUID
+
+import pytest
+from tasks import app, welcome
+
+import leasehold
+from leasehold import App, errors, testing
+from leasehold.errors import JobFailed, KeyTaken, LeaseholdError, NotEnded, PayloadError
+
+
+async def an_app_opens_and_works() -> None:
+    async with app as opened, app.worker(concurrency=20):
+        assert_type(opened, App)
+        await app.wake("mail")
+    with App(".data") as opened:
+        assert_type(opened, App)
+    assert_type(app.queues(), list[str])
+    app.wake("mail")  # type: ignore[unused-coroutine]  # pyright: ignore[reportUnusedCoroutine]
+    await app.wake(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    leasehold.Worker()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+async def errors_carry_their_facts() -> None:
+    try:
+        await (await welcome.using(key="welcome-1").enqueue(1)).result()
+    except KeyTaken as error:
+        assert_type(error.key, str)
+        assert_type(error.job, UUID)
+    except PayloadError as error:
+        assert_type(error.path, str)
+    except (JobFailed, NotEnded) as error:
+        assert_type(error.job, UUID | str)
+        app.job(error.job)
+    except errors.OptionError as error:
+        assert_type(error.option, str)
+    except LeaseholdError as error:
+        assert_type(error.args, tuple[Any, ...])
+    raise errors.LeaseGone  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+@pytest.fixture
+def clock() -> Iterator[testing.Clock]:
+    with testing.Databases() as databases, testing.Clock(databases.make()) as clock:
+        yield clock
+
+
+async def time_is_moved(clock: testing.Clock) -> None:
+    assert_type(clock.now(), datetime)
+    clock.advance(60)
+    await clock.pass_time(60)
+    clock.advance("60")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    clock.pass_time(60)  # type: ignore[unused-coroutine]  # pyright: ignore[reportUnusedCoroutine]
+    testing.Server()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
