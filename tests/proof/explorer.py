@@ -107,7 +107,8 @@ declare
   v_room text;
 begin
   foreach v_room in array array['job', 'attempt'] loop
-    execute format('create table leasehold.%I partition of leasehold.%I for values from (%L) to (%L)',
+    execute format('create table leasehold.%I partition of leasehold.%I '
+      'for values from (%L) to (%L)',
       v_room || to_char(v_day at time zone 'UTC', '_YYYYMMDD'), v_room,
       leasehold.id_floor(v_day), leasehold.id_floor(v_day + interval '1 day'));
   end loop;
@@ -225,8 +226,10 @@ SWEEPS = COUNTING | {"beat", "leave", "claim", "dispatch", "rotate", "retire"}
 ALL = "array(select id from proof.name where name !~ '^n' order by name)"
 VERBS = {
     "enqueue": "leasehold.enqueue(jsonb_build_array("
-    "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K', 'tenant', 'acme'), "
-    "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L', 'tenant', 'acme')))",
+    "jsonb_build_object('id', proof.id('n{me}1'), 'task', 't', 'queue', 'q', 'key', 'K', "
+    "'tenant', 'acme'), "
+    "jsonb_build_object('id', proof.id('n{me}2'), 'task', 't', 'queue', 'q', 'key', 'L', "
+    "'tenant', 'acme')))",
     "claim": "job_id, claim_no from leasehold.claim(2, '{{q}}', null, 9, 9) "
     "where job_id is not null",
     "finish": "leasehold.finish(1, '{{1}}', array[proof.id('x1')], '{{1}}', '{{5}}', null, "
