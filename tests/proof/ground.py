@@ -62,7 +62,8 @@ LOOKS = {
     "segment": (
         (
             "s.number, s.generation, s.sealed, "
-            "pg_relation_size('leasehold.ready_' || s.number) > 0, s.number = o.last_value % 4"
+            "pg_relation_size('leasehold.ready_' || s.number) > 0, s.empty, "
+            "s.number = o.last_value % 4"
         ),
         "segment s, leasehold.open_segment o",
     ),
@@ -144,8 +145,8 @@ class Ground:
             )
         model = Model(now)
         model.leader.tick_at = model.leader.resumed_at = now
-        for number, generation, sealed, dirty, is_open in self.tables()["segment"]:
-            model.segments.append(Segment(generation, sealed, dirty))
+        for number, generation, sealed, dirty, empty, is_open in self.tables()["segment"]:
+            model.segments.append(Segment(generation, sealed, dirty, empty))
             model.open = number if is_open else model.open
         return model
 
@@ -203,7 +204,8 @@ def tables_of(model: Model) -> Tables:
     leader = model.leader
     found["leader"] = [[leader.term, leader.worker, leader.tick_at, leader.resumed_at]]
     found["segment"] = [
-        [n, s.generation, s.sealed, s.dirty, n == model.open] for n, s in enumerate(model.segments)
+        [n, s.generation, s.sealed, s.dirty, s.empty, n == model.open]
+        for n, s in enumerate(model.segments)
     ]
     found["worker"] = [[n] for n in model.workers]
     found["audit"] = [[1]] * model.audited

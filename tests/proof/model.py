@@ -139,6 +139,7 @@ class Segment:
     generation: int
     sealed: bool
     dirty: bool = False  # has blocks: something was in it since it was last emptied
+    empty: bool = False  # known to be so: claims do not look
 
 
 @dataclass(slots=True)
@@ -705,14 +706,14 @@ class Model:
             segment = self.segments[number]
             if not segment.sealed:
                 segment.sealed, sealed = True, number
-            elif segment.dirty and not any(e.segment == number for e in self.ready.values()):
-                segment.dirty, emptied = False, number
+            elif not segment.empty and not any(e.segment == number for e in self.ready.values()):
+                segment.dirty, segment.empty, emptied = False, True, number
         if size == 0 or (size == 1 and self.segments[self.open].dirty):
             for number in others:
                 segment = self.segments[number]
-                if segment.sealed and not segment.dirty:
+                if segment.empty:
                     segment.generation = self.segments[self.open].generation + 1
-                    segment.sealed = False
+                    segment.sealed = segment.empty = False
                     self.open = opened = number
                     break
         return sealed, emptied, opened

@@ -17,7 +17,7 @@ from leasehold.testing import Databases
 from proof.explorer import VERBS, Explorer, strays
 
 PAIRS = list(combinations_with_replacement(VERBS, 2))
-SHARES = 6
+SHARES = 12
 REPLAY = os.environ.get("LEASEHOLD_SCHEDULE")
 
 

@@ -18,6 +18,8 @@ from proof.walk import PAIRS, STEPS, Differs, Seen, Walk, shrunk
 WALKS = int(os.environ.get("LEASEHOLD_WALKS", "2000"))
 SHARES = 4
 REPLAY = os.environ.get("LEASEHOLD_WALK")
+# In one process: what they came by together is counted.
+pytestmark = pytest.mark.xdist_group("walks")
 ENOUGH = 2000  # walks that come by everything
 
 REFUSALS = {
