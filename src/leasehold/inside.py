@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from leasehold.define.task import Definition
-from leasehold.fleet.heartbeat import Heartbeat
+from leasehold.fleet.heartbeat import FRESH, Heartbeat
 from leasehold.maintain.leader import Leader
 from leasehold.observe.board import Board
 from leasehold.runner.run import Pace, Runner
@@ -66,7 +66,10 @@ class _Seat:
         self._runner, self._board, self._loop = runner, board, loop
 
     def report(self) -> dict[str, Any]:
-        seen = {"loop_age": self._board.age(), "begun": self._board.begun()}
+        age = self._board.age()
+        seen: dict[str, Any] = {"loop_age": age, "begun": self._board.begun()}
+        if age > FRESH:  # it may have claimed what it has not read yet: None says that nobody knows
+            seen["bundles"] = None
         return {**self._runner.report(), **seen}
 
     def hear(self, news: Mapping[str, Any]) -> None:

@@ -22,3 +22,11 @@ def test_numbers_are_never_given_twice(house):
     first = house.runner(worker)
     house.do("delete from leasehold.runner")
     assert house.runner(worker) > first
+
+
+def test_a_runner_with_newer_code_tells_what_its_worker_serves_now(house):
+    worker = house.worker(queues=["a"], tasks=["t"])
+    house.call(verbs.hire(worker, 7))
+    assert house.rows("select queues, tasks from leasehold.worker") == [(["a"], ["t"])]
+    house.call(verbs.hire(worker, 8, ["a", "b"], ["t", "u"]))
+    assert house.rows("select queues, tasks from leasehold.worker") == [(["a", "b"], ["t", "u"])]

@@ -86,7 +86,7 @@ async def _talk(link: Link, runner: Runner) -> None:
             case {"news": news}:
                 runner.hear(news)
             case {"stop": _}:
-                return
+                runner.stop()  # and go on listening: leases, wishes and the supervisor's end
             case _:
                 log.warning("the supervisor said %r, which this runner does not know", message)
     # The supervisor is gone and nobody beats for us: whatever we go on doing would be done twice.
@@ -102,8 +102,9 @@ async def _report(link: Link, runner: Runner) -> None:
 def main() -> None:
     wire_fd, board_fd, stacks_fd = map(int, sys.argv[1:4])
     # Ctrl-C in the terminal reaches the supervisor; it tells us.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # A handler and not SIG_IGN: that would be inherited by every program a job starts.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: None)
     faulthandler.register(signal.SIGUSR1, file=stacks_fd, all_threads=True)
     sys.path.insert(0, "")
     wire = socket.socket(fileno=wire_fd)

@@ -19,6 +19,8 @@ log = logging.getLogger("leasehold.worker")
 
 SILENCE = 10.0  # seconds after which a server that does not answer is taken for gone
 STATEMENT = 4.0  # seconds a beat may take on the server
+# Seconds; far less than the ten after which a bundle that its runner does not name goes back.
+FRESH = 3.0
 MARGIN = 8.0  # seconds before a lease's end: a worker not answered until then counts it as over
 
 

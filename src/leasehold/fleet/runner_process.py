@@ -16,6 +16,7 @@ from uuid import UUID
 
 import msgspec
 
+from leasehold.fleet.heartbeat import FRESH
 from leasehold.observe.board import Board
 
 log = logging.getLogger("leasehold.worker")
@@ -97,11 +98,15 @@ class RunnerProcess:
         tally, self._tally = self._tally, []
         known = {
             "id": self.number,
-            "bundles": self._report.get("bundles", []),
+            # Of a loop that does not turn nobody knows what it claimed last: None says so.
+            "bundles": self._report["bundles"] if self._fresh() else None,
             "loop_age": self.board.age(),
             "begun": self.board.begun(),
         }
         return {**known, "saved": saved, "tally": tally}
+
+    def _fresh(self) -> bool:
+        return time.monotonic() - float(self._report.get("at", 0)) < FRESH
 
     def hear(self, news: Mapping[str, Any]) -> None:
         self.tell({"news": dict(news)})

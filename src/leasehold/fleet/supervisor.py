@@ -167,7 +167,8 @@ class Supervisor:
                     verbs.enrol(os.getpid(), socket.gethostname(), self.plan.version, queues, tasks)
                 )
                 self._companions = self._make_companions(self._worker)
-            runner.number, self._lease = self._ask(verbs.hire(self._worker, runner.pid))
+            hired = self._ask(verbs.hire(self._worker, runner.pid, queues, tasks))
+            runner.number, self._lease = hired
         except (DatabaseError, connect.Error) as error:
             runner.failure = str(error)
             runner.kill()

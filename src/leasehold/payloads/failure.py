@@ -77,8 +77,11 @@ def _frames(error: BaseException) -> Iterator[str]:
 
 
 def _notes(error: BaseException) -> list[Any]:
-    notes = getattr(error, "__notes__", [])
-    return notes[:_MOST_MEMBERS] if isinstance(notes, list) else []
+    try:
+        notes = getattr(error, "__notes__", [])
+        return [str(note) for note in notes[:_MOST_MEMBERS]] if isinstance(notes, list) else []
+    except Exception:  # noqa: BLE001 - an error may have a __getattr__ of its own
+        return []
 
 
 def _first(text: str) -> str:

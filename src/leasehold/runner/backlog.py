@@ -6,11 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from leasehold.errors import Unreachable
+from leasehold.errors import LeaseholdError
 from leasehold.runner.finisher import Finisher
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
-from leasehold.store.refusal import RunnerDead
 
 log = logging.getLogger("leasehold.runner")
 
@@ -80,7 +79,7 @@ class Backlog:
         claims = connect.Numbers([claimed.claim_no for claimed in jobs])
         try:
             await self._ask(verbs.release(self.number, bundles, ids, claims))
-        except (Unreachable, RunnerDead):
+        except (LeaseholdError, connect.Error):
             text = "%d claimed jobs could not be given back: their lease ends by itself"
             log.warning(text, len(jobs))
         for claimed in jobs:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from leasehold.errors import EnqueueRefused, LeaseholdError, StorageFull
+from leasehold.errors import ConnectionUnusable, EnqueueRefused, LeaseholdError, StorageFull
 from leasehold.payloads.failure import clean
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
@@ -16,6 +16,7 @@ from leasehold.store.refusal import RunnerDead
 log = logging.getLogger("leasehold.runner")
 
 MOST = 1_000  # runs in one statement
+BYTES = 16_000_000  # of results in one statement
 PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between two tries, where the server is in trouble
 
 
@@ -62,7 +63,8 @@ class Finisher:
         while True:
             await self._news.wait()
             self._news.clear()
-            good, self._good = self._good[:MOST], self._good[MOST:]
+            much = _as_many(self._good)
+            good, self._good = self._good[:much], self._good[much:]
             other, self._other = self._other[:MOST], self._other[MOST:]
             if self._good or self._other:
                 self._news.set()
@@ -117,10 +119,11 @@ class Finisher:
             except RunnerDead:
                 raise
             except (LeaseholdError, connect.Error) as error:
-                if isinstance(error, EnqueueRefused) or connect.is_about_data(error):
+                if _is_cargo(error):
                     raise
-                # Until a person has made room, what has run is kept here.
-                pause = next(pauses, PAUSES[-1] if isinstance(error, StorageFull) else None)
+                # Until there is room, or a server that takes writes, what has run is kept here.
+                lasting = isinstance(error, StorageFull | ConnectionUnusable)
+                pause = next(pauses, PAUSES[-1] if lasting else None)
                 if pause is None:
                     raise
                 log.warning("the ends of runs cannot be written yet: %s", clean(str(error)))
@@ -141,6 +144,22 @@ class Finisher:
             self.left(ends[0][0])
             return
         await self._write(*plain)
+
+
+def _is_cargo(error: Exception) -> bool:
+    """What was sent is at fault, and will be the next time; a read-only server will not."""
+    refused = isinstance(error, EnqueueRefused) and not isinstance(error, ConnectionUnusable)
+    return refused or connect.is_about_data(error)
+
+
+def _as_many(good: list[Any]) -> int:
+    """Postgres takes a gigabyte in one statement, and then closes the connection."""
+    size = 0
+    for n, entry in enumerate(good[:MOST]):
+        size += len(entry[4] or b"")
+        if size > BYTES and n:
+            return n
+    return MOST
 
 
 def _plain_good(entry: Any) -> Any:

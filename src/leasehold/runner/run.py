@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from leasehold.define.task import Definition
-from leasehold.errors import Unreachable
+from leasehold.errors import LeaseholdError
 from leasehold.observe.board import Board
 from leasehold.runner import verdict
 from leasehold.runner.backlog import Backlog, Claimed
@@ -85,6 +85,7 @@ class Runner:
         progressed, self.progressed = self.progressed, {}
         return {
             "id": self.number,
+            "at": time.monotonic(),
             "bundles": list(self.finisher.bundles),
             "tally": self.tally.take(),
             "saved": [
@@ -142,9 +143,9 @@ class Runner:
                 if task.done():
                     task.result()  # a bug of ours: let it be seen, the supervisor starts anew
             # A claim under way is let finish: what it brings goes back.
-            await asyncio.wait({claiming}, timeout=5)
-            await _ended(claiming)
             ends = time.monotonic() + self.pace.grace + LAST
+            await asyncio.wait({claiming}, timeout=1)
+            await _ended(claiming)
             await self._wind_down()
             await _within(self.finisher.drained(), ends - time.monotonic())
             if unwritten := len(self.finisher):
@@ -169,11 +170,13 @@ class Runner:
 
     async def _wind_down(self) -> None:
         """Prefetched jobs go back at once; running ones have the grace, then they are cancelled."""
-        await self.backlog.give_back()
+        giving = asyncio.create_task(self.backlog.give_back())
         await self._all_ended(self.pace.grace)
         for slot in self.slots:
             slot.stop("shutdown")
         await self._all_ended(min(self.pace.grace, 3.0))
+        await asyncio.wait({giving}, timeout=1)
+        await _ended(giving)
 
     async def _all_ended(self, seconds: float) -> None:
         ends = time.monotonic() + seconds
@@ -184,6 +187,7 @@ class Runner:
     async def _tick(self) -> None:
         """Shows that the loop turns, gives back what lies here too long, measures the pace."""
         last = time.monotonic()
+        giving: asyncio.Task[None] | None = None
         while True:
             self.board.tick()
             await asyncio.sleep(TICK)
@@ -192,7 +196,10 @@ class Runner:
                 self._stop_exclusive()
             self._rate = 0.5 * self._rate + 0.5 * self.counted / (now - last)
             self.counted, last = 0, now
-            await self.backlog.give_back(before=self._now() - int(self.pace.hold_back * 1e6))
+            if giving is None or giving.done():  # beside us: the database may be slower than we are
+                giving = asyncio.create_task(
+                    self.backlog.give_back(before=self._now() - int(self.pace.hold_back * 1e6))
+                )
 
     def _now(self) -> int:
         """By the database's clock, in µs since 2000."""
@@ -233,12 +240,12 @@ class Runner:
                 if await self._claim(queues, limit):
                     continue
                 await self._listen()
-            except Unreachable as error:
-                log.warning("claiming waits for the database: %s", error)
-                await _within(self.stopping.wait(), 0.5 + random.random())  # noqa: S311
             except RunnerDead:
                 log.warning("this runner's lease was lost: it stops")
                 self.stopping.set()
+            except (LeaseholdError, connect.Error) as error:
+                log.warning("claiming waits for the database: %s", error)
+                await _within(self.stopping.wait(), 0.5 + random.random())  # noqa: S311
 
     async def _listen(self) -> None:
         heard = asyncio.create_task(self._claiming.heard(self.pace.poll))
@@ -273,7 +280,12 @@ class Runner:
             bundles[row[0]] = bundles.get(row[0], 0) + 1
         now = self._now()
         if any(row[5] is None for row in rows):
-            rows = await self._with_bodies(rows)
+            try:
+                rows = await self._with_bodies(rows)
+            except BaseException:
+                for row in rows:  # not held here: a later beat gives them back
+                    self.finisher.left(row[0])
+                raise
         self.backlog.add([Claimed._make((*row[:15], now)) for row in rows])
         self._rouse(len(rows))
         return len(rows)
@@ -303,11 +315,18 @@ class Runner:
         return await self._asking.ask(call)
 
     def from_thread(self, question: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None:
+        if self._loop is None or _loop_here() is self._loop:
             question.close()
-            msg = "the runner has not begun"
+            msg = "the _sync methods of a job are for threads: await save() and checkpoint() here"
             raise RuntimeError(msg)
         return asyncio.run_coroutine_threadsafe(question, self._loop).result()
+
+
+def _loop_here() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 async def _ended(*tasks: asyncio.Task[Any]) -> None:

@@ -108,7 +108,7 @@ class Child:
         self._send(order)
         while True:
             try:
-                said = await self._hear()
+                said = await self._hear_or_end()
             except (asyncio.IncompleteReadError, ConnectionError):
                 code = await self.process.wait()
                 how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -138,6 +138,21 @@ class Child:
         body = msgspec.json.encode(message)
         self._writer.write(_HEAD.pack(len(body)) + body)
 
+    async def _hear_or_end(self) -> Any:
+        """Processes that a job forked hold our socket too: its end is not the end of its job's."""
+        hearing = asyncio.ensure_future(self._hear())
+        ending = asyncio.ensure_future(self.process.wait())
+        try:
+            await asyncio.wait({hearing, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not hearing.done():
+                await asyncio.wait({hearing}, timeout=0.5)
+            if not hearing.done():
+                raise ConnectionResetError
+            return hearing.result()
+        finally:
+            hearing.cancel()
+            ending.cancel()
+
     async def _hear(self) -> Any:
         (size,) = _HEAD.unpack(await self._reader.readexactly(_HEAD.size))
         return msgspec.json.decode(await self._reader.readexactly(size))
@@ -152,6 +167,11 @@ class Child:
                 async with asyncio.timeout(POLITE):
                     await self.process.wait()
             except TimeoutError:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self.process.pid, signal.SIGKILL)
+                self._kill()
                 await self.process.wait()
+        self._kill()
+
+    def _kill(self) -> None:
+        """With all it started; they are a session of their own."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)

@@ -19,19 +19,28 @@ class Threads:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._most, thread_name_prefix="leasehold-job")
         context = contextvars.copy_context()
-        future = asyncio.get_running_loop().run_in_executor(
-            self._pool, lambda: context.run(function, *args, **kwargs)
-        )
+        begun = self._pool.submit(context.run, _plain, function, args, kwargs)
+        future = asyncio.wrap_future(begun)
         while True:
             try:
                 return await asyncio.shield(future)
             except asyncio.CancelledError:
                 # A thread is told, never killed: its slot is taken until the function has stopped.
-                if future.done() or self._closed:
+                if begun.cancel() or self._closed:  # not begun yet: it never begins
                     raise
+                if future.done():
+                    return future.result()
 
     def close(self) -> None:
         """Whatever still runs is left to itself."""
         self._closed = True
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _plain(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except StopIteration as error:  # no future takes it, and nobody would hear of the end
+        msg = "its function raised StopIteration"
+        raise RuntimeError(msg) from error

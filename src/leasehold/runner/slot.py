@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import inspect
 import logging
 import random
 import time
@@ -12,7 +13,7 @@ import msgspec
 
 from leasehold.define.outcome import Outcome
 from leasehold.define.task import Definition
-from leasehold.errors import LeaseLost, PayloadError
+from leasehold.errors import DefinitionError, LeaseLost, PayloadError
 from leasehold.runner import verdict
 from leasehold.runner.backlog import Claimed
 from leasehold.runner.job import Job, current
@@ -49,11 +50,27 @@ class Slot:
         job = self.job
         if job is None:
             return
-        job.stop_because = job.stop_because or reason
-        self._task.cancel(reason)
-        asyncio.get_running_loop().call_later(
-            NUDGE, lambda: self.stop(reason) if self.job is job else None
-        )
+        if job.stop_because is None:
+            job.stop_because = reason
+            self._nudge(job)
+
+    def _nudge(self, job: Job) -> None:
+        if self.job is job:
+            self._task.cancel(job.stop_because)
+            asyncio.get_running_loop().call_later(NUDGE, self._nudge, job)
+
+    def _cancelled_late(self) -> bool:
+        """Is a cancellation left that would hit the next job?
+
+        Before Python 3.13 `uncancel` does not take back what the task has not noticed yet.
+        """
+        return bool(self._task.cancelling() or getattr(self._task, "_must_cancel", False))
+
+    def _is_current(self) -> bool:
+        try:
+            return asyncio.current_task() is self._task
+        except RuntimeError:
+            return False
 
     def close(self) -> None:
         self._task.cancel()
@@ -68,14 +85,21 @@ class Slot:
                 self._idle = asyncio.get_running_loop().create_future()
                 runner.idle.append(self)
                 runner.room.set()
-                await self._idle
+                try:
+                    await self._idle
+                except asyncio.CancelledError:
+                    if runner.closing:
+                        raise
+                    _uncancel()  # meant for a job that has ended
+                    if self in runner.idle:
+                        runner.idle.remove(self)
                 continue
             await self._run(runner.backlog.take())
             ran += 1
             if ran % TURN == 0:
                 runner.room.set()
                 await asyncio.sleep(0)
-            if not _same(clean):
+            if self._cancelled_late() or not _same(clean):
                 self._task = asyncio.create_task(self._work(), context=contextvars.Context())
                 return
         runner.slots.remove(self)
@@ -118,14 +142,15 @@ class Slot:
     ) -> tuple[dict[str, Any] | None, bytes | None]:
         """What the function came to: a document for verdict's outcomes, else an encoded result."""
         try:
-            args, kwargs = definition.codec.decode_call(claimed.payload)
-            if definition.run == "async":
-                value = await definition.function(*args, **kwargs)
-            elif definition.run == "thread":
-                value = await self._runner.threads.run(definition.function, args, kwargs)
-            else:
+            if definition.run == "process":
                 order = Order(self._runner.number, claimed)
                 value = await self._runner.children.run(job, definition, order)
+            else:
+                args, kwargs = definition.codec.decode_call(claimed.payload)
+                if definition.run == "async":
+                    value = await definition.function(*args, **kwargs)
+                else:
+                    value = await self._in_thread(definition, args, kwargs)
             return (None, None) if value is None else self._read(value, claimed, definition)
         except asyncio.CancelledError:
             if job.stop_because is not None:
@@ -135,10 +160,18 @@ class Slot:
             _uncancel()
             msg = "its function raised CancelledError, and nobody had cancelled it"
             return self._judged(RuntimeError(msg), claimed), None
-        except GeneratorExit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - sys.exit too is a fact about its job
+        except BaseException as error:
+            if isinstance(error, GeneratorExit) and not self._is_current():
+                raise  # the loop is gone, and this coroutine with it
             return self._judged(error, claimed), None
+
+    async def _in_thread(self, definition: Definition, args: Any, kwargs: Any) -> Any:
+        value = await self._runner.threads.run(definition.function, args, kwargs)
+        if inspect.isgenerator(value) or inspect.isasyncgen(value):
+            msg = "answers with a generator, whose body nobody runs: return a list, or save pieces"
+            raise DefinitionError(definition.name, msg)
+        # A decorator may hide that the function is async.
+        return await value if inspect.isawaitable(value) else value
 
     def _read(
         self, value: Any, claimed: Claimed, definition: Definition

@@ -36,7 +36,11 @@ async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
     """In autocommit; `hot` ones hand ids and JSON over as bytes and prepare every statement."""
     try:
         connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
-        await connection.execute(_SESSION)
+        late = asyncio.get_running_loop().call_later(10, sever, connection)  # a pooler that pauses
+        try:
+            await connection.execute(_SESSION)
+        finally:
+            late.cancel()
     except psycopg.OperationalError as error:
         raise _unreachable(error) from error
     connection.adapters.register_loader("jsonb", _DocumentTextLoader)

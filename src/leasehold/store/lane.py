@@ -115,9 +115,14 @@ class Lane:
 
     async def _open(self) -> connect.AsyncConnection:
         if self._connection is None or self._connection.closed:
-            self._connection = await connect.connect(self.dsn, hot=self.hot)
+            connection = await connect.connect(self.dsn, hot=self.hot)
             if self.channel:
-                await connect.listen(self._connection, self.channel)
+                try:
+                    await connect.listen(connection, self.channel)
+                except connect.Error as error:
+                    await connect.close(connection)
+                    raise Unreachable(str(error)) from error
+            self._connection = connection
         return self._connection
 
     async def _drop(self) -> None:

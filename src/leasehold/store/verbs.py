@@ -205,9 +205,15 @@ def enrol(pid: int, host: str, version: str, queues: list[str], tasks: list[str]
     return Call("enrol", "int text text text[] text[]", (pid, host, version, queues, tasks), _first)
 
 
-def hire(worker: int, pid: int) -> Call[tuple[int, float]]:
-    """A runner begins; answers its number and the length of a lease in seconds."""
-    return Call("hire", "bigint int", (worker, pid), lambda rows: (rows[0][0], rows[0][1]))
+def hire(
+    worker: int, pid: int, queues: list[str] | None = None, tasks: list[str] | None = None
+) -> Call[tuple[int, float]]:
+    """A runner begins; answers its number and the length of a lease in seconds.
+
+    `queues` and `tasks` are what its code knows, where that may have changed since enrol.
+    """
+    types, arguments = "bigint int text[] text[]", (worker, pid, queues, tasks)
+    return Call("hire", types, arguments, lambda rows: (rows[0][0], rows[0][1]))
 
 
 def leave(worker: int) -> Call[None]:

@@ -28,7 +28,8 @@ begin
   for v_astray in
     select r.id, r.runner from jsonb_to_recordset(p_runners) as s(id bigint, bundles bigint[])
       join leasehold.running r on r.runner = s.id
-     where s.id = any(v_alive) and r.id <> all (coalesce(s.bundles, '{}')) and r.claimed_at < v_now - interval '10 seconds'
+     where s.id = any(v_alive) and r.id <> all (s.bundles) -- null: its loop is blocked, it cannot say
+       and r.claimed_at < v_now - interval '10 seconds'
      order by r.id for update of r skip locked
   loop
     perform leasehold.settle(v_astray.runner, array[v_astray.id], (
