@@ -96,6 +96,9 @@ async def test_a_thread_that_does_not_stop_is_not_said_to_have_stopped(app, hous
 
 
 async def test_an_idle_worker_stops_at_once(app, house):
+    @app.task
+    async def work() -> None: ...
+
     async with asyncio.timeout(5), app.worker(poll=60) as runner:
         await until(lambda: house.count("sleeper"))
         runner.stop()

@@ -17,6 +17,7 @@ from leasehold.runner import verdict
 from leasehold.runner.backlog import Backlog, Claimed
 from leasehold.runner.finisher import Finisher
 from leasehold.runner.job import Job
+from leasehold.runner.places import CLAIM_MOST, Places, places_of
 from leasehold.runner.run_process import Children
 from leasehold.runner.run_thread import Threads
 from leasehold.runner.slot import Slot
@@ -29,8 +30,6 @@ from leasehold.store.refusal import RunnerDead
 log = logging.getLogger("leasehold.runner")
 T = TypeVar("T")
 
-CLAIM_MOST: Final = 500  # jobs in one statement
-AHEAD: Final = 0.1  # seconds of work that may lie here claimed and not begun
 BUFFER_MOST: Final = 10_000  # ends not yet written; above it nothing is claimed
 TICK: Final = 0.25  # seconds
 LAST: Final = 4.5  # seconds beyond the grace in which ends are still written; the supervisor has 5
@@ -60,19 +59,20 @@ class Runner:
         self._writing = Lane(dsn, hot=True)
         self._asking = Lane(dsn)
         self.finisher = Finisher(number, self._writing.insist)
-        self.backlog = Backlog(number, self.finisher, self._writing.ask)
+        places = places_of(
+            tasks,
+            {"async": pace.concurrency, "thread": pace.threads, "process": pace.processes},
+        )
+        self.backlog = Backlog(number, self.finisher, self._writing.ask, places)
         self.threads, self.children = Threads(pace.threads), Children(pace.processes)
         self.slots: list[Slot] = []
         self.idle: list[Slot] = []
         self.busy = 0
-        self.counted = 0  # jobs ended since the last tick
-        self._rate = 0.0  # of them in a second
         self.tally = Tally()
         self.progressed: dict[bytes, Job] = {}
         self.room = asyncio.Event()
         self.stopping = asyncio.Event()
         self.closing = False
-        self._marks: str | None = None
         self.offset = 0  # from time.monotonic to the database's clock, in µs
         self._until = math.inf  # on the clock of time.monotonic: our lease may be over from then on
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -194,8 +194,9 @@ class Runner:
             now = time.monotonic()
             if self._in_doubt:
                 self._stop_exclusive()
-            self._rate = 0.5 * self._rate + 0.5 * self.counted / (now - last)
-            self.counted, last = 0, now
+            for kind in self.backlog.kinds:
+                kind.look(now - last)
+            last = now
             if giving is None or giving.done():  # beside us: the database may be slower than we are
                 giving = asyncio.create_task(
                     self.backlog.give_back(before=self._now() - int(self.pace.hold_back * 1e6))
@@ -225,21 +226,19 @@ class Runner:
     async def _claim_on(self) -> None:
         queues = list(self.pace.queues)
         while not self.stopping.is_set():
-            limit = self._wanted()
-            if limit <= 0:
-                self.room.clear()
+            self.room.clear()
+            wanted = self._wanted()
+            if not wanted:
                 await _first_of(self.room.wait(), self.stopping.wait())
                 continue
             try:
-                if came := await self._claim(queues, limit):
+                if await self._claim_all(queues, wanted):
                     random.shuffle(queues)
-                    if came < limit:
-                        await asyncio.sleep(0)  # they begin before we look again: no need to hurry
                     continue
                 await self._claiming.ask(verbs.sleep(self.number, queues))
-                if await self._claim(queues, limit):
+                if await self._claim_all(queues, wanted):
                     continue
-                await self._listen()
+                await self._listen(until_room=len(wanted) < len(self.backlog.kinds))
             except RunnerDead:
                 log.warning("this runner's lease was lost: it stops")
                 self.stopping.set()
@@ -247,32 +246,43 @@ class Runner:
                 log.warning("claiming waits for the database: %s", error)
                 await _within(self.stopping.wait(), 0.5 + random.random())  # noqa: S311
 
-    async def _listen(self) -> None:
+    async def _listen(self, *, until_room: bool) -> None:
+        """Until there is news, or the poll's time has come, or a kind that was full has a place."""
         heard = asyncio.create_task(self._claiming.heard(self.pace.poll))
-        stop = asyncio.create_task(self.stopping.wait())
-        await asyncio.wait({heard, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
+        others = [asyncio.create_task(self.stopping.wait())]
+        if until_room:
+            others.append(asyncio.create_task(self.room.wait()))
+        await asyncio.wait({heard, *others}, return_when=asyncio.FIRST_COMPLETED)
+        await _ended(*others)
         if not heard.done():
             await _ended(heard)
-            return
-        if "cancel" in heard.result() and self.beat_now:
+        elif "cancel" in heard.result() and self.beat_now:
             self.beat_now()
 
-    def _wanted(self) -> int:
+    def _wanted(self) -> list[tuple[Places, int]]:
+        """How many jobs of each kind there is room for."""
         if len(self.finisher) > BUFFER_MOST or self._in_doubt:
-            return 0
-        free = self.pace.concurrency - self.busy - len(self.backlog)
-        full = self.busy >= self.pace.concurrency
-        ahead = int(self._rate * AHEAD) if full or self._rate > self.pace.concurrency else 0
-        return min(free + ahead, CLAIM_MOST)
+            return []
+        room = self.pace.concurrency - self.busy
+        wanted = [(kind, kind.wanted(room)) for kind in self.backlog.kinds]
+        return [(kind, limit) for kind, limit in wanted if limit > 0]
 
-    async def _claim(self, queues: list[str], limit: int) -> int:
+    async def _claim_all(self, queues: list[str], wanted: list[tuple[Places, int]]) -> int:
+        """One statement a kind; most apps have one."""
+        came, most = 0, sum(limit for _, limit in wanted)
+        for kind, limit in wanted:
+            came += await self._claim(queues, kind, limit)
+        if 0 < came < most:
+            await asyncio.sleep(0)  # they begin before we look again: no need to hurry
+        return came
+
+    async def _claim(self, queues: list[str], kind: Places, limit: int) -> int:
         """However many there were; each queue in its order, the queues in the order given."""
-        begin = max(self.pace.concurrency - self.busy - len(self.backlog), 0)
-        claim = verbs.claim(self.number, queues, sorted(self.tasks), limit, begin, self._marks)
+        begin = max(kind.free(self.pace.concurrency - self.busy), 0)
+        claim = verbs.claim(self.number, queues, kind.tasks, limit, begin, kind.marks)
         rows: list[Any] = list(await self._claiming.ask(claim))
         if rows and rows[-1][1] is None:
-            self._marks = rows.pop()[15].decode()
+            kind.marks = rows.pop()[15].decode()
         if not rows:
             return 0
         bundles = self.finisher.bundles

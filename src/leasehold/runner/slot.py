@@ -81,7 +81,8 @@ class Slot:
         clean = dict(contextvars.copy_context().items())
         ran = 0
         while not runner.stopping.is_set():
-            if not runner.backlog:
+            claimed = runner.backlog.begin()
+            if claimed is None:
                 self._idle = asyncio.get_running_loop().create_future()
                 runner.idle.append(self)
                 runner.room.set()
@@ -94,7 +95,7 @@ class Slot:
                     if self in runner.idle:
                         runner.idle.remove(self)
                 continue
-            await self._run(runner.backlog.take())
+            await self._run(claimed)
             ran += 1
             if ran % TURN == 0:
                 runner.room.set()
@@ -122,7 +123,7 @@ class Slot:
                 _uncancel()
             self.claimed = self.job = None
             runner.busy -= 1
-            runner.counted += 1
+            runner.backlog.end(claimed)
             runner.board.end(self.number)
         self._settle(job, claimed, document, raw, int((time.monotonic() - began) * 1000))
 
