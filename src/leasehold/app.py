@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
 
+from leasehold.define import bounds
 from leasehold.define.options import Options
 from leasehold.define.task import Definition, Run, is_async
 from leasehold.enqueue import accept, post
@@ -106,11 +107,11 @@ class App:
                 exclusive=exclusive,
             )
             known = self.definitions.get(definition.name)
-            if known is not None and known.function.__module__ != function.__module__:
+            if known is not None and _place(known.function) != _place(function):
                 raise DefinitionError(
                     definition.name,
-                    f"is defined twice, in {known.function.__module__} and "
-                    f"{function.__module__}: give one a name=",
+                    f"is defined twice, by {_place(known.function)} and {_place(function)}: "
+                    "give one a name=",
                 )
             self.definitions[definition.name] = definition
             return (AsyncTask if is_async(function) else SyncTask)(self, definition)
@@ -260,7 +261,7 @@ class App:
         from leasehold import __version__  # noqa: PLC0415 - it imports us
 
         await self.open()
-        said = Pace(**{"queues": tuple(self.queues()), **pace})
+        said = Pace.checked(**{"queues": self.queues(), **pace})
         async with work_inside(self.address.dsn, self.definitions, said, __version__) as runner:
             yield runner
 
@@ -301,6 +302,8 @@ class Task(Generic[P, R]):
         the key.
         """
         said = Options.checked(**options).over(self._options)
+        if on_conflict is not None:
+            bounds.one_of("on_conflict", on_conflict, ("return", "raise"))
         return type(self)(
             self.app,
             self.definition,
@@ -368,6 +371,11 @@ class SyncTask(Task[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         result: R = super().__call__(*args, **kwargs)
         return result
+
+
+def _place(function: Callable[..., Any]) -> str:
+    """The same for a function whose module is loaded anew."""
+    return f"{function.__module__}.{getattr(function, '__qualname__', '')}"
 
 
 class _Decorator:

@@ -22,7 +22,8 @@ LeaseholdError
 │  ├─ NotFound              there is no such job, or it is not yours
 │  ├─ JobFailed             it failed for good; its error is in the message
 │  ├─ JobCancelled          it was cancelled
-│  ├─ JobExpired            its deadline passed before it could run
+│  ├─ JobExpired            its deadline passed before it ended
+│  ├─ ResultNotStored       it succeeded, and its result could not be kept: the message says why
 │  ├─ NotEnded              it has not ended yet, and the wait is over
 │  └─ LeaseLost             somebody else has the job: nothing this run writes about it counts
 ├─ NoCurrentJob             asked for outside of a running job
@@ -269,6 +270,13 @@ class JobExpired(JobError):
 
     def __init__(self, job: UUID | str) -> None:
         super().__init__(job, "expired: its deadline passed before it could run")
+
+
+class ResultNotStored(JobError):
+    """The job succeeded; what its function returned could not be stored."""
+
+    def __init__(self, job: UUID | str, problem: str) -> None:
+        super().__init__(job, f"succeeded, but its result was not stored: {problem}")
 
 
 class NotEnded(JobError, TimeoutError):

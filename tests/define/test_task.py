@@ -2,6 +2,7 @@ import functools
 
 import pytest
 
+from leasehold import App
 from leasehold.define.options import Options
 from leasehold.define.task import Definition
 from leasehold.errors import DefinitionError, OptionError
@@ -70,3 +71,27 @@ def test_an_object_whose_call_is_async_is_async():
     definition = define(Greeter(), name="greet")
     assert definition.run == "async"
     assert definition.codec.decode_call(b'{"user_id":1}') == ((), {"user_id": 1})
+
+
+def test_a_generator_is_no_task():
+    def plain():
+        yield 1
+
+    async def stream():
+        yield 1
+
+    for function in (plain, stream):
+        with pytest.raises(DefinitionError, match="is a generator, whose body nobody would run"):
+            define(function)
+
+
+def test_two_functions_of_one_name_are_refused():
+    app = App("unused")
+
+    @app.task(name="mail.send")
+    def welcome() -> None: ...
+
+    with pytest.raises(DefinitionError, match=r"defined twice, by .*welcome and .*goodbye"):
+
+        @app.task(name="mail.send")
+        def goodbye() -> None: ...

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from leasehold import App
-from leasehold.errors import JobError, KeyTaken
+from leasehold.errors import JobError, KeyTaken, OptionError
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 
@@ -98,6 +98,11 @@ async def test_a_job_due_later_waits_and_one_past_due_does_not(hello, house):
     assert house.state(later.id) == "scheduled"
     assert [house.state(handle.id) for handle in at_once] == ["ready", "ready"]
     assert house.state(held.id) == "waiting"
+
+
+def test_a_conflict_that_is_misspelled_is_refused(hello):
+    with pytest.raises(OptionError, match="did you mean 'raise'"):
+        hello.using(key="k", on_conflict="rise")
 
 
 async def test_a_taken_key_gives_the_handle_of_the_live_job(hello, house):

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from leasehold import Retry
+from leasehold.errors import OptionError
 from runner.waiting import until
 
 ONCE = Retry(1)
@@ -81,3 +82,29 @@ async def test_more_places_elsewhere_are_used(app, house, tasks):
     async with app.worker(threads=1, poll=0.05), app.worker(threads=1, poll=0.05):
         for one in handles:
             await until(lambda one=one: house.state(one.id) == "running")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"concurrenc": 5}, "did you mean 'concurrency'"),
+        ({"concurrency": 0}, "concurrency.*from 1 to 10000"),
+        ({"threads": 0}, "threads.*from 1 to 1000"),
+        ({"poll": -1}, "poll.*seconds"),
+        ({"grace": "long"}, "grace.*seconds"),
+        ({"queues": [""]}, "queues.*0 bytes"),
+    ],
+)
+async def test_a_worker_that_is_set_wrongly_says_where(app, said, problem):
+    with pytest.raises(OptionError, match=problem):
+        async with app.worker(**said):
+            pass
+
+
+async def test_one_queue_may_be_named_without_a_list(app, house):
+    @app.task(queue="mail")
+    async def send() -> str:
+        return "sent"
+
+    async with app.worker(queues="mail", poll=0.05):
+        assert await (await send.enqueue()).result(timeout=5) == "sent"

@@ -144,7 +144,7 @@ def run(definition: Definition, job: ChildJob, payload: bytes) -> dict[str, Any]
         return _judged(value, definition, job)
     raw, problem = definition.codec.encode_result(value)
     if problem:
-        return {"result": {"result_error": problem}}
+        return {"document": verdict.kept_nothing(problem)}
     return {"result": None if raw is None else msgspec.Raw(raw)}
 
 

@@ -67,6 +67,7 @@ async def serve(wire: socket.socket, board_fd: int) -> None:
         return
     board = Board(mmap.mmap(board_fd, 0), pace.concurrency)
     runner = Runner(app.definitions, said["dsn"], go["go"], board, pace)
+    runner.hear({"until": go["until"]})  # as long as its hiring gave it
     runner.beat_now = lambda: link.say({"beat": True})
     running = asyncio.create_task(runner.run())
     talking = asyncio.create_task(_talk(link, runner))

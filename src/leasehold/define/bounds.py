@@ -14,6 +14,7 @@ SMALLEST: Final = -32_768
 LARGEST: Final = 32_767  # smallint, which is what the tables hold
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(9999, 12, 31, tzinfo=UTC)
+QUEUE_MOST: Final = 63  # bytes
 DELAY_MOST: Final = 36_500 * DAY
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

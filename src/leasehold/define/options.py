@@ -137,7 +137,7 @@ def _retry(value: Any) -> Retry:
 
 
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
-    "queue": lambda value: bounds.text("queue", value, 63),
+    "queue": lambda value: bounds.text("queue", value, bounds.QUEUE_MOST),
     "priority": lambda value: bounds.priority("priority", value),
     "delay": _delay,
     "run_at": lambda value: bounds.moment("run_at", value),

@@ -77,7 +77,9 @@ class SendOn(Outcome):
     ) -> None:
         if delay is not None and run_at is not None:
             raise OptionError("SendOn.delay", "and run_at were both said: say one of them")
-        self.queue = None if queue is None else bounds.text("SendOn.queue", queue, 63)
+        self.queue = (
+            None if queue is None else bounds.text("SendOn.queue", queue, bounds.QUEUE_MOST)
+        )
         self.priority = None if priority is None else bounds.priority("SendOn.priority", priority)
         self.delay = None if delay is None else _delay("SendOn.delay", delay)
         self.run_at = None if run_at is None else bounds.moment("SendOn.run_at", run_at)

@@ -78,6 +78,10 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _run(function: Callable[..., Any], task: str, run: Run | None) -> Run:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise DefinitionError(
+            task, "is a generator, whose body nobody would run: return a list, or save its pieces"
+        )
     coroutine = is_async(function)
     if run is None:
         return "async" if coroutine else "thread"

@@ -8,7 +8,14 @@ from uuid import UUID
 
 import msgspec
 
-from leasehold.errors import JobCancelled, JobExpired, JobFailed, NotEnded, NotFound
+from leasehold.errors import (
+    JobCancelled,
+    JobExpired,
+    JobFailed,
+    NotEnded,
+    NotFound,
+    ResultNotStored,
+)
 from leasehold.store import reads, verbs
 from leasehold.store.call import Call
 
@@ -82,7 +89,8 @@ class Handle(Generic[R]):
     async def result(self, timeout: float | None = None) -> R:
         """What its function returned.
 
-        Raises JobFailed, JobCancelled or JobExpired where it did not, NotEnded where not yet.
+        Raises JobFailed, JobCancelled or JobExpired where it did not, NotEnded where not yet,
+        ResultNotStored where it did and what it returned could not be kept.
         """
         if not await self._office.ended(self.id, timeout):
             raise NotEnded(self.id, timeout or 0.0)
@@ -140,6 +148,8 @@ class Handle(Generic[R]):
         error = status.error or {}
         match status.state:
             case "succeeded":
+                if error:
+                    raise ResultNotStored(self.id, str(error.get("message", "")))
                 document = (
                     raw if raw is None or isinstance(raw, bytes) else msgspec.json.encode(raw)
                 )

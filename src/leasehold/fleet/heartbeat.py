@@ -90,13 +90,19 @@ class Heartbeat:
         news: dict[str, Any] = run_sync(
             connection, verbs.beat(self.worker, [report for _, report in reports], tally)
         )
-        # Counted from before the beat was sent, and some seconds short: whoever trusts it stops
-        # before anybody else can begin.
-        news["until"] = sent + self.lease - min(MARGIN, self.lease / 4)
+        news["until"] = trusted_until(sent, self.lease)
         for member, _ in reports:
             member.hear(news)
         for runner, entries in saved:
             run_sync(connection, verbs.save(runner, entries))
+
+
+def trusted_until(sent: float, lease: float) -> float:
+    """Counted from before the beat was sent, and some seconds short.
+
+    Whoever trusts it stops before anybody else can begin.
+    """
+    return sent + lease - min(MARGIN, lease / 4)
 
 
 def _drop(connection: connect.Connection | None) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from leasehold.errors import DatabaseError, LeaseholdError, SettingsError, Unreachable
-from leasehold.fleet.heartbeat import Heartbeat
+from leasehold.fleet.heartbeat import Heartbeat, trusted_until
 from leasehold.fleet.runner_process import BLOCKED, RunnerProcess
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
@@ -167,6 +167,7 @@ class Supervisor:
                     verbs.enrol(os.getpid(), socket.gethostname(), self.plan.version, queues, tasks)
                 )
                 self._companions = self._make_companions(self._worker)
+            sent = time.monotonic()
             hired = self._ask(verbs.hire(self._worker, runner.pid, queues, tasks))
             runner.number, self._lease = hired
         except (DatabaseError, connect.Error) as error:
@@ -178,7 +179,7 @@ class Supervisor:
             self._heartbeat.start()
             for companion in self._companions:
                 companion.start()
-        runner.tell({"go": runner.number})
+        runner.tell({"go": runner.number, "until": trusted_until(sent, self._lease)})
         self._announce(
             f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks "
             f"(pid {runner.pid})"

@@ -9,6 +9,7 @@ import msgspec
 
 from leasehold.errors import ConnectionUnusable, EnqueueRefused, LeaseholdError, StorageFull
 from leasehold.payloads.failure import clean
+from leasehold.runner import verdict
 from leasehold.store import connect, verbs
 from leasehold.store.call import Call
 from leasehold.store.refusal import RunnerDead
@@ -102,8 +103,8 @@ class Finisher:
         except (LeaseholdError, connect.Error) as error:
             await self._apart(good, other, error)
             return
-        for job, claim_no, verdict in verdicts:
-            if verdict == "lost":
+        for job, claim_no, answer in verdicts:
+            if answer == "lost":
                 self.lost += 1
                 text = "job %s (claim %s): the lease was lost, its end here does not count"
                 log.warning(text, connect.id_text(job), claim_no)
@@ -138,12 +139,12 @@ class Finisher:
             await self._write(good[middle:], other[max(middle - border, 0) :])
             return
         log.error("the end of a run could not be written as it was: %s", clean(str(error)))
-        plain = [_plain_good(entry) for entry in good], [_plain_other(entry) for entry in other]
-        if (good, other) == plain:
+        plain = [*map(_plain_good, good), *map(_plain_other, other)]
+        if other == plain:
             # Nobody here holds it any more: the next beat says so, and it goes back.
             self.left(ends[0][0])
             return
-        await self._write(*plain)
+        await self._write([], plain)
 
 
 def _is_cargo(error: Exception) -> bool:
@@ -163,7 +164,9 @@ def _as_many(good: list[Any]) -> int:
 
 
 def _plain_good(entry: Any) -> Any:
-    return *entry[:4], b'{"result_error": "the result could not be stored"}'
+    bundle, job, claim_no, run_ms, _ = entry
+    document = verdict.kept_nothing("the database refused it")
+    return bundle, verdict.named(document, job, claim_no, run_ms)
 
 
 def _plain_other(entry: Any) -> Any:

@@ -12,6 +12,7 @@ import msgspec
 
 from leasehold.errors import LeaseLost, NoCurrentJob
 from leasehold.payloads.failure import clean
+from leasehold.runner import verdict
 from leasehold.runner.backlog import Claimed
 from leasehold.store import drivers, reads, verbs
 from leasehold.store.call import Call
@@ -150,9 +151,9 @@ class Job:
 
     def _end(self, result: Any) -> Call[list[tuple[UUID, int, str]]]:
         raw, problem = self._runner.tasks[self.task].codec.encode_result(result)
-        stored = {"result_error": problem} if problem else msgspec.Raw(raw or b"null")
-        ends = {"job": self.id, "claim": self.claim_no, "outcome": "succeeded", "result": stored}
-        others = msgspec.json.encode([ends]).decode()
+        good = {"outcome": "succeeded", "result": msgspec.Raw(raw or b"null")}
+        ends = verdict.kept_nothing(problem) if problem else good
+        others = msgspec.json.encode([{"job": self.id, "claim": self.claim_no, **ends}]).decode()
         number = self._runner.number
         return verbs.finish(number, [self.bundle], [], [], [], others=others, strict=True)
 

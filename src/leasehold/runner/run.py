@@ -6,10 +6,11 @@ import math
 import random
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from leasehold.define import bounds
 from leasehold.define.task import Definition
 from leasehold.errors import LeaseholdError
 from leasehold.observe.board import Board
@@ -30,6 +31,9 @@ from leasehold.store.refusal import RunnerDead
 log = logging.getLogger("leasehold.runner")
 T = TypeVar("T")
 
+HOUR: Final = 3_600.0
+MOST: Final = {"concurrency": 10_000, "threads": 1_000, "processes": 256}
+LEAST: Final = {"poll": 0.001, "grace": 0.0, "hold_back": 0.1}
 BUFFER_MOST: Final = 10_000  # ends not yet written; above it nothing is claimed
 TICK: Final = 0.25  # seconds
 LAST: Final = 4.5  # seconds beyond the grace in which ends are still written; the supervisor has 5
@@ -46,6 +50,22 @@ class Pace:
     poll: float = 2.0
     grace: float = 20.0
     hold_back: float = 30.0  # a claimed job not begun for so long goes back
+
+    @classmethod
+    def checked(cls, **said: Any) -> "Pace":
+        """The door for what people write."""
+        known = [field.name for field in fields(cls)]
+        for name, value in said.items():
+            if bounds.one_of("worker", name, known) == "queues":
+                queues = [value] if isinstance(value, str) else value
+                said[name] = tuple(
+                    bounds.text("queues", queue, bounds.QUEUE_MOST) for queue in queues
+                )
+            elif name in MOST:
+                said[name] = bounds.whole(name, value, 1, MOST[name])
+            else:
+                said[name] = bounds.seconds(name, value, LEAST[name], HOUR)
+        return cls(**said)
 
 
 class Runner:
@@ -101,13 +121,18 @@ class Runner:
         if self.number in news.get("dead", ()):
             running = {slot.job.bundle for slot in self.slots if slot.job}
             self._lose(running | set(self.finisher.bundles))
-            self.stopping.set()
+            self._stop_lost()
             return
         if gone := {bundle for number, bundle in news.get("gone", ()) if number == self.number}:
             self._lose(gone)
         for number, job, claim_no, reason in news.get("cancel", ()):
             if number == self.number:
                 self._cancel(UUID(job).bytes, claim_no, reason or "cancelled")
+
+    def _stop_lost(self) -> None:
+        if not self.stopping.is_set():
+            log.warning("this runner's lease was lost: it stops")
+            self.stopping.set()
 
     def _lose(self, bundles: set[int]) -> None:
         for bundle in bundles:
@@ -240,8 +265,7 @@ class Runner:
                     continue
                 await self._listen(until_room=len(wanted) < len(self.backlog.kinds))
             except RunnerDead:
-                log.warning("this runner's lease was lost: it stops")
-                self.stopping.set()
+                self._stop_lost()
             except (LeaseholdError, connect.Error) as error:
                 log.warning("claiming waits for the database: %s", error)
                 await _within(self.stopping.wait(), 0.5 + random.random())  # noqa: S311

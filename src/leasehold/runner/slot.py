@@ -9,8 +9,6 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from leasehold.define.outcome import Outcome
 from leasehold.define.task import Definition
 from leasehold.errors import DefinitionError, LeaseLost, PayloadError
@@ -189,7 +187,7 @@ class Slot:
         if problem:
             text = "job %s succeeded, its result is not stored: %s"
             log.warning(text, claimed.uuid, problem)
-            raw = msgspec.json.encode({"result_error": problem})
+            return verdict.kept_nothing(problem), None
         return None, raw
 
     def _judged(self, error: BaseException, claimed: Claimed) -> dict[str, Any]:

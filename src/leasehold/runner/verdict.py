@@ -8,10 +8,11 @@ import msgspec
 from leasehold.define.outcome import UNSET, Cancel, Fail, SendOn, Snooze, TryAgain
 from leasehold.define.retry import Retry
 from leasehold.define.task import Definition
-from leasehold.errors import PayloadError
+from leasehold.errors import PayloadError, ResultNotStored
 from leasehold.payloads.failure import describe_error
 
 _DEFAULT: Final = Retry()
+NOT_STORED: Final = ResultNotStored.__name__
 
 
 class TimedOut(Exception):
@@ -87,6 +88,11 @@ def _kept(definition: Definition, name: str, value: Any) -> Any:
         path = f"{definition.name}: SendOn.{name}"
         raise PayloadError(path, f"cannot be kept: its {problem.removeprefix('result ')}")
     return None if raw is None else msgspec.Raw(raw)
+
+
+def kept_nothing(problem: str) -> dict[str, Any]:
+    """It succeeded, whatever is wrong with what it brought."""
+    return {"outcome": "succeeded", "error": {"type": NOT_STORED, "message": problem}}
 
 
 def expired() -> dict[str, Any]:

@@ -5,7 +5,7 @@ create or replace view leasehold.jobs as
          coalesce(i.room, case h.begun when true then 'running' when false then 'assigned' end,
                   case l.outcome when 'poisoned' then 'failed' else l.outcome::text end, 'unknown') as state,
          case when l.outcome = 'succeeded' and i.room is null and h.job_id is null then 100 else c.progress end as progress, c.note,
-         l.result, coalesce(l.error, e.error) as error,
+         l.result, case when l.outcome = 'succeeded' and i.room is null and h.job_id is null then l.error else coalesce(l.error, e.error) end as error,
          coalesce((i.entry).attempts, h.attempts + h.begun::int, d.attempts, t.charged)::int as attempts, b.max_attempts, coalesce((i.entry).priority, h.priority, b.priority) as priority,
          case i.room when 'scheduled' then (i.entry).due when 'ready' then (i.entry).due else b.run_at end as due,
          h.runner as lease_owner, u.expires_at as lease_expires_at, w.beat_at as heartbeat_at,

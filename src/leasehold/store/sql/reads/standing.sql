@@ -24,7 +24,7 @@ begin
            coalesce(i.room, case h.begun when true then 'running' when false then 'assigned' end,
                     case l.outcome when 'poisoned' then 'failed' else l.outcome::text end, 'unknown'),
            b.task, coalesce((i.entry).queue, h.queue, b.queue), coalesce(t.runs, 0) + coalesce(h.begun, false)::int, case when l.outcome = 'succeeded' then 100 else c.progress end, c.note,
-           l.result, t.error, b.enqueued_at, coalesce(h.claimed_at, l.claimed_at), case when l.outcome <= 'poisoned' then l.ended_at end,
+           l.result, case when l.outcome = 'succeeded' and i.room is null and h.job_id is null then l.error else t.error end, b.enqueued_at, coalesce(h.claimed_at, l.claimed_at), case when l.outcome <= 'poisoned' then l.ended_at end,
            h.runner, (i.entry).due, coalesce(i.note, i.reason)
       from unnest(v_asked, v_ids) as w(asked, id)
       join leasehold.job_body b on b.id = w.id and b.id = any(v_ids)
