@@ -37,7 +37,7 @@ def tasks(app, gate):
     return waits, hurries, quick
 
 
-async def test_a_job_without_a_place_stays_in_the_queue(app, house, tasks):
+async def test_a_job_without_a_place_stays_in_the_queue(app, house, tasks, gate):
     waits, _, _ = tasks
     first, second = await waits.enqueue(), await waits.enqueue()
     async with app.worker(threads=1, poll=0.05):
@@ -45,14 +45,16 @@ async def test_a_job_without_a_place_stays_in_the_queue(app, house, tasks):
         await until(lambda: house.count("sleeper"))
         assert house.state(second.id) == "ready"
         assert await second.cancel() == "cancelled"
+        gate.set()
 
 
-async def test_a_full_kind_keeps_no_other_waiting(app, house, tasks):
+async def test_a_full_kind_keeps_no_other_waiting(app, house, tasks, gate):
     waits, _, quick = tasks
     await waits.enqueue_many({} for _ in range(200))
     async with app.worker(threads=1, poll=60):
         await until(lambda: house.count("running"))
         assert await (await quick.enqueue()).result(timeout=5) == "quick"
+        gate.set()
 
 
 async def test_a_place_that_is_free_again_is_filled_at_once(app, house, tasks, gate):
@@ -75,13 +77,14 @@ async def test_the_time_out_counts_from_when_the_function_begins(app, house, tas
         assert [await one.result(timeout=5) for one in handles] == [0, 1, 2]
 
 
-async def test_more_places_elsewhere_are_used(app, house, tasks):
+async def test_more_places_elsewhere_are_used(app, house, tasks, gate):
     """What one runner has no place for, another one takes."""
     waits, _, _ = tasks
     handles = await waits.enqueue_many({} for _ in range(2))
     async with app.worker(threads=1, poll=0.05), app.worker(threads=1, poll=0.05):
         for one in handles:
             await until(lambda one=one: house.state(one.id) == "running")
+        gate.set()
 
 
 @pytest.mark.parametrize(

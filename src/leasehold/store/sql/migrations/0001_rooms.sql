@@ -2,13 +2,15 @@
 -- Columns are ordered wide to narrow, so that a row carries no padding.
 
 -- What was asked. Written once; task, queue and payload are enough for a plain INSERT.
+-- None of these columns is declared not null: Postgres would show the whole row, payload and all, to whoever left one out.
+-- `arrive` refuses it by name instead.
 create table leasehold.job (
   id           uuid        not null default leasehold.new_id(),
-  enqueued_at  timestamptz not null default leasehold.now(),
-  priority     int         not null default 100,     -- lower goes first
-  queue        text        not null default 'default',
-  task         text        not null,
-  payload      jsonb       not null default '{}',    -- the task's arguments by name
+  enqueued_at  timestamptz default leasehold.now(),
+  priority     int         default 100,              -- lower goes first
+  queue        text        default 'default',
+  task         text,
+  payload      jsonb       default '{}',             -- the task's arguments by name
   run_at       timestamptz,                          -- not before
   delay        interval,                             -- the same, counted from the statement
   deadline     timestamptz,                          -- not after: the job expires

@@ -11,36 +11,19 @@ declare
   v_segment int;
   s         record;
 begin
-  select count(*) as n, bool_or(id < v_low or id >= v_high) as astray, bool_or(key is not null) as keyed,
-         bool_or(hold is not null or run_at is not null or delay is not null) as later,
-         min(priority) as most, max(priority) as least, min(octet_length(queue)) as shortest, max(octet_length(queue)) as longest,
-         min(octet_length(task)) as short_task, max(octet_length(task)) as long_task, min(max_attempts) as fewest,
-         bool_or(timeout <= 0 or timeout >= 'infinity') as odd_timeout, bool_or(tenant = '' or octet_length(tenant) > 63) as odd_tenant, max(octet_length(key)) as long_key,
-         bool_or(jsonb_typeof(payload) <> 'object') as odd_payload, bool_or(not isfinite(run_at) or not isfinite(deadline) or not isfinite(delay)) as endless
+  select count(*) as n, bool_or(key is not null) as keyed, bool_or(hold is not null or run_at is not null or delay is not null) as later,
+         -- "is not true", so that a null where none may be is found too.
+         bool_or((id >= v_low and id < v_high and octet_length(queue) between 1 and 63 and octet_length(task) between 1 and 200
+                  and jsonb_typeof(payload) = 'object' and priority between -32768 and 32767 and isfinite(enqueued_at)) is not true) as odd,
+         bool_or((max_attempts < 1 or timeout <= 0 or timeout > 2592000 or octet_length(tenant) not between 1 and 63 or octet_length(key) not between 1 and 500
+                  or octet_length(name) not between 1 and 200 or octet_length("group") not between 1 and 200 or cardinality(tags) > 64
+                  or jsonb_typeof(headers) <> 'object' or run_at not between '1970-01-01Z' and '9999-12-31Z' or deadline not between '1970-01-01Z' and '9999-12-31Z'
+                  or delay not between '-36500 days' and '36500 days' or (run_at is not null and delay is not null)) is true) as odder
     into s from fresh;
   if s.n = 0 then
     return null;
-  end if;
-  if s.astray then
-    raise exception using errcode = '22023',
-      message = format('leasehold.job.id: an id whose time is %s was not made here; the database says %s',
-                       (select leasehold.id_time(f.id) from fresh f where f.id < v_low or f.id >= v_high limit 1), v_now),
-      hint = 'Leave id out, or take it from leasehold.new_id(); an id of your own goes into the column name.';
-  elsif s.shortest < 1 or s.longest > 63 or s.short_task < 1 or s.long_task > 200 or s.odd_tenant or s.long_key > 500 then
-    raise exception using errcode = '22023',
-      message = 'leasehold.job: queue and tenant take 1 to 63 bytes, task 1 to 200, key at most 500',
-      hint = 'One of the inserted rows is outside these limits; nothing was enqueued.';
-  elsif s.most < -32768 or s.least > 32767 then
-    raise exception using errcode = '22023', message = 'leasehold.job.priority: takes -32768 to 32767; lower goes first';
-  elsif s.fewest < 1 then
-    raise exception using errcode = '22023', message = 'leasehold.job.max_attempts: takes 1 to 32767';
-  elsif s.odd_timeout then
-    raise exception using errcode = '22023', message = 'leasehold.job.timeout: takes seconds above 0';
-  elsif s.odd_payload then
-    raise exception using errcode = '22023', message = 'leasehold.job.payload: takes a JSON object, the task''s arguments by name';
-  elsif s.endless then
-    raise exception using errcode = '22023', message = 'leasehold.job: run_at, delay and deadline take a moment, not infinity',
-      hint = 'Leave the column out; a job that must wait for a person is enqueued with hold.';
+  elsif s.odd or s.odder then
+    perform leasehold.refuse(array(select row(f.*)::leasehold.job from fresh f), v_low, v_high);
   end if;
 
   if s.keyed then

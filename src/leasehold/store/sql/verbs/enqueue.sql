@@ -4,15 +4,24 @@ create or replace function leasehold.enqueue(p_jobs jsonb) returns table (job_id
 language plpgsql set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
+  v_known  constant text[] := array['id', 'queue', 'task', 'payload', 'priority', 'run_at', 'delay', 'deadline', 'deadline_in', 'timeout', 'max_attempts',
+                                    'name', 'key', 'tenant', 'group', 'tags', 'headers', 'hold'];
   v_low    uuid := leasehold.id_floor(leasehold.now() - interval '1 day');
   v_high   uuid := leasehold.id_floor(leasehold.now() + interval '1 day');
   v_ids    uuid[];
   v_keyed  boolean;
   v_astray boolean;
+  v_odd    text;
 begin
   select array_agg(coalesce((e.job ->> 'id')::uuid, leasehold.new_id()) order by e.n), bool_or(e.job ? 'key'),
-         bool_or((e.job ->> 'id')::uuid < v_low or (e.job ->> 'id')::uuid >= v_high) into v_ids, v_keyed, v_astray
+         bool_or((e.job ->> 'id')::uuid < v_low or (e.job ->> 'id')::uuid >= v_high),
+         min((e.job - v_known)::text) filter (where e.job - v_known <> '{}')
+    into v_ids, v_keyed, v_astray, v_odd
     from jsonb_array_elements(p_jobs) with ordinality as e(job, n);
+  if v_odd is not null then
+    raise exception using errcode = '22023', message = format('leasehold.enqueue knows no field %s', (select min(k) from jsonb_object_keys(v_odd::jsonb) k)),
+      hint = format('A job has the fields %s.', array_to_string(v_known, ', '));
+  end if;
   if v_astray then -- where no day is made for it, Postgres would only say that there is no partition
     raise exception using errcode = '22023',
       message = format('leasehold.job.id: an id whose time is %s was not made here; the database says %s',
