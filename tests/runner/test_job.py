@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leasehold import Retry, current_job
-from leasehold.errors import LeaseLost, NoCurrentJob
+from leasehold.errors import LeaseLost, NoCurrentJob, PayloadError
 from leasehold.observe import event
 from runner.waiting import until
 
@@ -174,3 +174,15 @@ async def shown(handle, what):
     """The job's status, once it tells this of it."""
     status = await handle.status()
     return status if getattr(status, what) is not None else None
+
+
+@pytest.mark.parametrize("data", [object(), "a\0b", float("nan")])
+async def test_what_cannot_be_saved_is_refused_where_it_is_saved(app, data):
+    @app.task(retry=Retry(1))
+    async def keeps() -> str:
+        with pytest.raises(PayloadError, match=r"keeps: save\(\).*cannot be kept"):
+            await current_job().save(data)
+        return "and goes on"
+
+    async with app.worker(poll=0.05):
+        assert await (await keeps.enqueue()).result(timeout=10) == "and goes on"

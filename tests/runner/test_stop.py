@@ -205,3 +205,18 @@ def is_there(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+async def test_a_runner_leaves_its_process_when_jobs_do_not_stop(app, house, caplog, monkeypatch):
+    monkeypatch.setattr("leasehold.runner.run.STUCK", 0.1)
+    go = threading.Event()
+
+    @app.task(timeout=0.05)
+    def hangs() -> None:
+        go.wait(20)
+
+    await hangs.enqueue_many({} for _ in range(2))
+    async with app.worker(threads=2, poll=0.05, grace=0):
+        await until(lambda: "2 jobs do not stop" in caplog.text)
+        go.set()
+    assert caplog.text.count("was told to stop (timeout) and goes on") == 2

@@ -96,12 +96,18 @@ class ChildJob(Job):
     def checkpoint_sync(self) -> Any:
         return self._wire.ask({"checkpoint": True})["data"]
 
+    def metadata_sync(self) -> Any:
+        return self._wire.ask({"metadata": True})["data"]
+
     def save_sync(self, data: Any) -> None:
-        if not self._wire.ask({"save": data})["saved"]:
+        if not self._wire.ask({"save": self._storable(data)})["saved"]:
             raise LeaseLost(self.id)
 
     async def checkpoint(self) -> Any:
         return self.checkpoint_sync()
+
+    async def metadata(self) -> Any:
+        return self.metadata_sync()
 
     async def save(self, data: Any) -> None:
         self.save_sync(data)

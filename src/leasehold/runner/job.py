@@ -106,24 +106,39 @@ class Job:
 
     async def checkpoint(self) -> Any:
         """What an earlier attempt of this job saved, or None."""
+        return await self._kept(3)
+
+    async def metadata(self) -> Any:
+        """What the run before sent along by `SendOn(metadata=…)`, or None."""
+        return await self._kept(4)
+
+    async def _kept(self, column: int) -> Any:
         rows = await self._runner.ask(reads.checkpoints([self.id]))
-        return msgspec.json.decode(rows[0][3]) if rows and rows[0][3] is not None else None
+        found = rows[0][column] if rows else None
+        return None if found is None else msgspec.json.decode(found)
 
     async def save(self, data: Any) -> None:
         """Keeps `data` for the next attempt; raises LeaseLost when somebody else has the job."""
         saved = {
             "bundle": self.bundle,
             "job": self.id,
-            "data": data,
+            "data": self._storable(data),
             "progress": self.percent,
             "note": self.note,
         }
         if not await self._runner.ask(verbs.save(self._runner.number, [saved])):
             raise LeaseLost(self.id)
 
+    def _storable(self, data: Any) -> Any:
+        return verdict.kept(self._runner.tasks[self.task], "save()", data)
+
     def checkpoint_sync(self) -> Any:
         """`checkpoint`, from a thread."""
         return self._runner.from_thread(self.checkpoint())
+
+    def metadata_sync(self) -> Any:
+        """`metadata`, from a thread."""
+        return self._runner.from_thread(self.metadata())
 
     def save_sync(self, data: Any) -> None:
         """`save`, from a thread."""

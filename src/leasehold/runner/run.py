@@ -36,6 +36,8 @@ MOST: Final = {"concurrency": 10_000, "threads": 1_000, "processes": 256}
 LEAST: Final = {"poll": 0.001, "grace": 0.0, "hold_back": 0.1}
 BUFFER_MOST: Final = 10_000  # ends not yet written; above it nothing is claimed
 TICK: Final = 0.25  # seconds
+STUCK: Final = 10.0  # seconds after which code that was told to stop counts as one that does not
+STUCK_MOST: Final = 2  # of them, and the process is left
 LAST: Final = 4.5  # seconds beyond the grace in which ends are still written; the supervisor has 5
 
 
@@ -93,6 +95,7 @@ class Runner:
         self.room = asyncio.Event()
         self.stopping = asyncio.Event()
         self.closing = False
+        self._named: set[UUID] = set()  # jobs that do not stop, told of once
         self.offset = 0  # from time.monotonic to the database's clock, in µs
         self._until = math.inf  # on the clock of time.monotonic: our lease may be over from then on
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -219,6 +222,7 @@ class Runner:
             now = time.monotonic()
             if self._in_doubt:
                 self._stop_exclusive()
+            self._leave_stuck()
             for kind in self.backlog.kinds:
                 kind.look(now - last)
             last = now
@@ -245,6 +249,19 @@ class Runner:
             job = slot.job
             if job and job.stop_because is None and self.tasks[job.task].exclusive:
                 slot.stop("the lease was lost")
+
+    def _leave_stuck(self) -> None:
+        """Code that was told to stop and goes on keeps its place: with a new process it is free."""
+        before = time.monotonic() - STUCK
+        stuck = [slot for slot in self.slots if slot.told_at is not None and slot.told_at < before]
+        for slot in stuck:
+            if slot.job and slot.job.id not in self._named:
+                self._named.add(slot.job.id)
+                text = "job %s (%s) was told to stop (%s) and goes on: it keeps its place"
+                log.error(text, slot.job.id, slot.job.task, slot.job.stop_because)
+        if len(stuck) >= STUCK_MOST and not self.stopping.is_set():
+            log.error("%d jobs do not stop: this runner ends, and another one begins", len(stuck))
+            self.stop()
 
     # Claiming.
 

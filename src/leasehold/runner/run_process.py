@@ -120,6 +120,8 @@ class Child:
                     job.progress(percent, note)
                 case {"checkpoint": _}:
                     self._send({"data": await job.checkpoint()})
+                case {"metadata": _}:
+                    self._send({"data": await job.metadata()})
                 case {"save": data}:
                     try:
                         await job.save(data)

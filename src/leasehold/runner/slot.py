@@ -30,12 +30,13 @@ NUDGE: Final = 1.0  # seconds between two cancellations of code that swallowed t
 class Slot:
     """A long-lived asyncio task, so that a job costs no task of its own."""
 
-    __slots__ = ("_idle", "_runner", "_task", "claimed", "job", "number")
+    __slots__ = ("_idle", "_runner", "_task", "claimed", "job", "number", "told_at")
 
     def __init__(self, runner: "Runner", number: int) -> None:
         self._runner, self.number = runner, number
         self.claimed: Claimed | None = None  # what runs here now
         self.job: Job | None = None
+        self.told_at: float | None = None  # when its run was first told to stop
         self._idle: asyncio.Future[None] | None = None
         self._task = asyncio.create_task(self._work())
 
@@ -49,7 +50,7 @@ class Slot:
         if job is None:
             return
         if job.stop_because is None:
-            job.stop_because = reason
+            job.stop_because, self.told_at = reason, time.monotonic()
             self._nudge(job)
 
     def _nudge(self, job: Job) -> None:
@@ -119,7 +120,7 @@ class Slot:
                 alarm.cancel()
             if job.stop_because is not None:
                 _uncancel()
-            self.claimed = self.job = None
+            self.claimed = self.job = self.told_at = None
             runner.busy -= 1
             runner.backlog.end(claimed)
             runner.board.end(self.number)

@@ -76,16 +76,20 @@ def chosen(definition: Definition, outcome: BaseException) -> dict[str, Any] | N
                 "outcome": "sent_on",
                 **{name: value for name, value in said.items() if value is not None},
                 **({"keeps": keeps} if keeps else {}),
-                **{name: _kept(definition, name, getattr(outcome, name)) for name in keeps},
+                **{
+                    name: kept(definition, f"SendOn.{name}", getattr(outcome, name))
+                    for name in keeps
+                },
             }
         case _:
             return None
 
 
-def _kept(definition: Definition, name: str, value: Any) -> Any:
+def kept(definition: Definition, where: str, value: Any) -> Any:
+    """What a job keeps for its next run, as JSON; PayloadError where it cannot."""
     raw, problem = definition.codec.encode_result(value)
     if problem:
-        path = f"{definition.name}: SendOn.{name}"
+        path = f"{definition.name}: {where}"
         raise PayloadError(path, f"cannot be kept: its {problem.removeprefix('result ')}")
     return None if raw is None else msgspec.Raw(raw)
 
