@@ -18,12 +18,13 @@ from leasehold.enqueue.ends import Ends
 from leasehold.enqueue.handle import Handle
 from leasehold.enqueue.ids import Ids
 from leasehold.enqueue.post import Arguments, Post, PostSync
-from leasehold.errors import DefinitionError, KeyTaken, LeaseholdError
+from leasehold.errors import DefinitionError, JobError, KeyTaken, LeaseholdError, OptionError
 from leasehold.inside import work_inside
+from leasehold.operate import find
 from leasehold.payloads.codec import LIMIT, Codec
 from leasehold.payloads.kinds import Custom
 from leasehold.runner.run import Pace, Runner
-from leasehold.store import verbs
+from leasehold.store import reads, verbs
 from leasehold.store.address import Address
 from leasehold.store.call import Call
 from leasehold.store.lane import Lane
@@ -130,7 +131,26 @@ class App:
 
     def job(self, job: UUID | str) -> "Handle[Any]":
         """The handle of a job whose id you have."""
-        return Handle(self, job if isinstance(job, UUID) else UUID(job))
+        try:
+            return Handle(self, job if isinstance(job, UUID) else UUID(job))
+        except (ValueError, AttributeError, TypeError):
+            problem = "takes a job's id, a UUID; by a name or key of your own `find` finds it"
+            raise OptionError("job", problem) from None
+
+    async def find(self, said: str) -> "Handle[Any]":
+        """The handle of the job with this id, this name (`using(id=…)`) or this key."""
+        text = find.checked(said)
+        return self._found(text, await self.ask(reads.locate([text])))
+
+    def find_sync(self, said: str) -> "Handle[Any]":
+        text = find.checked(said)
+        return self._found(text, self.ask_sync(reads.locate([text])))
+
+    def _found(self, text: str, rows: Any) -> "Handle[Any]":
+        [found] = find.chosen([text], rows)
+        if isinstance(found, JobError):
+            raise found
+        return Handle(self, found.duplicate_of or found.id)
 
     # Opening and closing.
 

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from leasehold import App
-from leasehold.errors import JobError, KeyTaken, OptionError
+from leasehold.errors import KeyTaken, NotFound, OptionError
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 
@@ -84,6 +84,20 @@ async def test_ones_own_id_is_found_again(hello, house):
     handle = await hello.using(id=mine).enqueue(7)
     found = house.value("select id from leasehold.job where name = %s", str(mine))
     assert found == handle.id != mine
+    assert (await hello.app.find(str(mine))).id == handle.id
+    assert hello.app.find_sync(str(handle.id)).id == handle.id
+
+
+async def test_a_job_is_found_by_its_key(hello):
+    handle = await hello.using(key="k").enqueue(7)
+    assert (await hello.app.find("k")).id == handle.id
+
+
+async def test_a_job_that_is_not_here_is_said_to_be_so(hello):
+    with pytest.raises(NotFound):
+        await hello.app.find("nobody")
+    with pytest.raises(OptionError, match="takes a job's id, a UUID"):
+        hello.app.job("nobody")
 
 
 async def test_a_job_due_later_waits_and_one_past_due_does_not(hello, house):
@@ -144,8 +158,3 @@ async def test_keys_of_two_tenants_or_two_tasks_do_not_meet(app, hello, house):
         await other.using(key="k").enqueue(),
     ]
     assert len({handle.id for handle in handles}) == 3
-
-
-async def test_a_malformed_id_of_a_job_is_refused_in_plain_words(app):
-    with pytest.raises((JobError, ValueError), match=r"badly formed|not an id"):
-        app.job("no-id")

@@ -9,6 +9,7 @@ from uuid import UUID
 from leasehold.errors import JobError, NotFound, SettingsError
 from leasehold.operate.ask import Ask
 from leasehold.store import reads
+from leasehold.store.call import Rows
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NEARLY: Final = re.compile(r"[0-9a-fx-]{30,40}")  # nobody calls a job so; it is an id with a slip
@@ -59,8 +60,13 @@ def one(ask: Ask, said: str) -> Found:
 def several(ask: Ask, said: Sequence[str]) -> list[Found | JobError]:
     """One answer for each text, in their order; a problem is a value here, so that others go on."""
     texts = [checked(text) for text in said]
+    return chosen(texts, ask(reads.locate(texts)))
+
+
+def chosen(texts: Sequence[str], rows: Rows) -> list[Found | JobError]:
+    """The same from what the database located."""
     hits: dict[str, list[Found]] = {}
-    for asked, job, twin in ask(reads.locate(texts)):
+    for asked, job, twin in rows:
         hits.setdefault(asked, []).append(Found(asked, job, twin))
     return [_single(text, hits.get(text, [])) for text in texts]
 
