@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from typing import IO, Any, Final
@@ -22,7 +23,7 @@ from leasehold.observe.board import Board
 log = logging.getLogger("leasehold.worker")
 
 BLOCKED: Final = 5.0  # seconds after which a loop that does not turn is named
-MESSAGE_MOST: Final = 64 * 1024 * 1024
+MESSAGE_MOST: Final = 64 * 1024 * 1024  # bytes that may wait for a runner to read them
 
 
 class RunnerProcess:
@@ -35,10 +36,13 @@ class RunnerProcess:
         self.failure: str | None = None
         self.misnamed = False  # the failure is that of whoever wrote the command
         self.named_at = 0.0
+        self.importing = False  # what hangs from here on is user code, and can show its stack
         self._report: dict[str, Any] = {}
         self._saved: list[Any] = []
         self._tally: list[Any] = []
         self._buffer = b""
+        self._unsent = bytearray()
+        self._sending = threading.Lock()  # the heartbeat's thread speaks on the same wire
         self._stacks: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open until close()
         self.wire, theirs = socket.socketpair()
         with theirs, tempfile.TemporaryFile() as memory:
@@ -63,12 +67,25 @@ class RunnerProcess:
         return self.process.poll() is None
 
     def tell(self, message: Mapping[str, Any]) -> None:
-        """A runner that is gone, or does not read, is found out by other means."""
-        with contextlib.suppress(OSError):
-            self.wire.setblocking(True)
-            self.wire.settimeout(2)
-            self.wire.sendall(msgspec.json.encode(message) + b"\n")
-            self.wire.setblocking(False)
+        """Never waits: what a runner does not read now goes out later, before anything else."""
+        line = msgspec.json.encode(message) + b"\n"
+        with self._sending:
+            self._unsent += line
+        self.send_rest()
+
+    def send_rest(self) -> None:
+        """A runner that is gone is found out by other means."""
+        with self._sending:
+            try:
+                while self._unsent:
+                    del self._unsent[: self.wire.send(self._unsent)]
+            except BlockingIOError:
+                if len(self._unsent) <= MESSAGE_MOST:
+                    return
+                log.warning("runner %s has stopped reading: it is killed", self.number)
+                self.kill()
+            except OSError:
+                self._unsent.clear()
 
     def said(self) -> list[dict[str, Any]]:
         """The messages that have arrived; empty also at the end."""
@@ -117,8 +134,13 @@ class RunnerProcess:
         return self.board.begun()
 
     def stop(self, grace: float) -> None:
-        if self.stopping_since is None:
-            self.stopping_since = time.monotonic()
+        """One that has not been hired has no job to finish, and may hang in an import."""
+        if self.stopping_since is not None:
+            return
+        self.stopping_since = time.monotonic()
+        if self.number is None:
+            self.kill()
+        else:
             self.tell({"stop": grace})
 
     def kill(self) -> None:
