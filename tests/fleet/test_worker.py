@@ -105,3 +105,55 @@ def test_a_runner_of_a_process_task_takes_the_process_along(crew, tasks, house):
 
     os.kill(runner, signal.SIGKILL)
     until(lambda: not is_there(int(pid)), seconds=10)
+
+
+HANGS = """\
+import time
+from pathlib import Path
+
+(Path(__file__).parent / "import.began").touch()
+time.sleep(600)
+"""
+
+
+def test_a_signal_during_an_import_ends_the_worker_at_once(crew, house):
+    (crew.folder / "jobs.py").write_text(HANGS)
+    worker = crew.worker(ready=False)
+    until((crew.folder / "import.began").exists)
+    crew.watch()
+    worker.hears(signal.SIGTERM)
+    assert worker.ends(seconds=5) == 0
+    assert crew.left_behind() == []
+
+
+def test_an_import_that_hangs_is_named_with_its_line(crew, house):
+    (crew.folder / "jobs.py").write_text(HANGS)
+    worker = crew.worker(ready=False)
+    said = until(lambda: worker.said(r"has been importing jobs:app for \d.*?jobs\.py\", line 5"))
+    assert "in <module>" in worker.log()
+    assert said
+
+
+COUNTS = """
+with open(HERE / "imports", "a") as counted:
+    counted.write("x")
+import other
+"""
+
+
+def test_a_syntax_error_is_told_once_for_each_change_in_the_users_own_lines(crew, tasks, house):
+    imports, other = crew.folder / "imports", crew.folder / "other.py"
+    other.touch()
+    with (crew.folder / "jobs.py").open("a") as module:
+        module.write(COUNTS)
+    worker = crew.worker("--reload")
+    for broken in ("def a(:", "def bb(:"):
+        other.write_text(broken)
+        until(lambda broken=broken: broken in worker.log())
+        before = len(imports.read_text())
+        until(lambda before=before: len(imports.read_text()) > before)  # it fails as it did before
+    assert worker.log().count("SyntaxError") == 2
+    assert "importlib" not in worker.log()
+    assert "runner.py" not in worker.log()
+    other.write_text("")
+    assert tasks.add.enqueue_sync(3, 4).result_sync(timeout=30) == 7

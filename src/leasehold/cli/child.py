@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from leasehold.app import Task
+from leasehold.cli.log import begin_logging
 from leasehold.define.outcome import Outcome
 from leasehold.define.task import Definition
 from leasehold.errors import DefinitionError, LeaseLost
@@ -171,6 +172,7 @@ def main() -> None:
     wire = Wire(int(sys.argv[1]))
     threading.Thread(target=wire.end_with_the_runner, daemon=True).start()
     tasks = definitions(sys.argv[2])
+    begin_logging()  # after the import, which may have set up its own
     while said := wire.hear():
         order = msgspec.json.decode(said, type=Order)
         job = ChildJob(wire, order, tasks)

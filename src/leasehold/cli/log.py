@@ -4,12 +4,12 @@ import logging
 import sys
 
 
-def begin_logging(*, verbose: bool = False) -> None:
-    """Leaves alone what the user's own code has set up."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+def begin_logging(level: int = logging.INFO) -> None:
+    """Leaves alone what the user's own code has set up; `level` is that of our own lines."""
     root = logging.getLogger()
     if not root.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(handler)
-        root.setLevel(logging.WARNING)
-    logging.getLogger("leasehold").setLevel(logging.DEBUG if verbose else logging.INFO)
+        root.setLevel(logging.INFO)
+    logging.getLogger("leasehold").setLevel(level)

@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-from leasehold.cli.target import load
+from leasehold.cli.log import begin_logging
+from leasehold.cli.target import load, theirs
 from leasehold.errors import LeaseholdError, SettingsError
 from leasehold.observe.board import Board
 from leasehold.runner.run import Pace, Runner
@@ -49,15 +50,18 @@ async def serve(wire: socket.socket, board_fd: int) -> None:
     if hello is None:
         return
     said = hello["hello"]
+    link.say({"importing": said["target"]})
     try:
         app = load(said["target"])
+        begin_logging(said["level"])  # after the import, which may have set up its own
         pace = msgspec.convert(said["pace"], Pace)
         queues = pace.queues or app.queues()
     except (LeaseholdError, msgspec.ValidationError) as error:
         link.say({"failed": str(error), "misnamed": isinstance(error, SettingsError)})
         return
-    except Exception:  # noqa: BLE001 - whatever a user's module raises when it is imported
-        text = f"importing {said['target']} failed:\n{traceback.format_exc(chain=True)}"
+    except Exception as error:  # noqa: BLE001 - whatever a user's module raises when it is imported
+        trace = traceback.format_exception(type(error), error, theirs(error.__traceback__))
+        text = f"importing {said['target']} failed:\n{''.join(trace)}"
         link.say({"failed": text, "misnamed": False})
         return
     pace = replace(pace, queues=tuple(queues))

@@ -2,8 +2,9 @@
 
 import importlib
 import sys
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from leasehold.define.bounds import did_you_mean
 from leasehold.errors import SettingsError
@@ -31,10 +32,10 @@ def load(target: str) -> "App":
                 "it, from the folder you are in"
             )
             raise SettingsError(msg) from None
-        error.__traceback__ = _theirs(error.__traceback__)
+        error.__traceback__ = theirs(error.__traceback__)
         raise
     except Exception as error:
-        error.__traceback__ = _theirs(error.__traceback__)
+        error.__traceback__ = theirs(error.__traceback__)
         raise
     apps = {key: value for key, value in vars(module).items() if isinstance(value, App)}
     if not attribute and len(apps) == 1:
@@ -48,12 +49,19 @@ def load(target: str) -> "App":
     return apps[attribute]
 
 
-def _theirs(trace: TracebackType | None) -> TracebackType | None:
-    """What is left of an import's trace without the frames that did the importing."""
-    first = trace
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file not in (__file__, importlib.__file__) and not file.startswith("<frozen"):
-            return trace
+def theirs(trace: TracebackType | None) -> TracebackType | None:
+    """What is left of an import's trace without the frames that did the importing.
+
+    Nothing is left of a syntax error: its place is in the error itself.
+    """
+    while trace is not None and _imports(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    return first
+    return trace
+
+
+def _imports(file: str) -> bool:
+    return file in _IMPORTING or file.startswith("<frozen")
+
+
+# Those of ours that call `load`, and what it calls.
+_IMPORTING: Final = (__file__, importlib.__file__, str(Path(__file__).with_name("runner.py")))

@@ -41,9 +41,8 @@ def up(
     """Starts everything there is, with an embedded Postgres unless DATABASE_URL names one."""
     from leasehold import __version__  # noqa: PLC0415
 
-    begin_logging(verbose=verbose)
-    if not verbose:
-        logging.getLogger("leasehold").setLevel(logging.WARNING)
+    level = logging.DEBUG if verbose else logging.WARNING
+    begin_logging(level)
     screen.words(("leasehold", "bold"), f" {__version__}")
     began = time.monotonic()
     # Whoever types `up` wants a Postgres here: an embedded one needs no other sign of it.
@@ -61,7 +60,7 @@ def up(
         beside = [Samples(address.dsn, target, after)] if sample else []
         return supervise(
             address.dsn, target, queues=queue, runners=runners, concurrency=concurrency,
-            grace=grace,             reload=reload, announce=_announce, beside=beside,
+            grace=grace, reload=reload, level=level, announce=_announce, beside=beside,
         )  # fmt: skip
     finally:
         address.close()

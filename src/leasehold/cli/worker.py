@@ -44,14 +44,15 @@ def worker(
     database: Database = None,
 ) -> int:
     """Runs the jobs of an app until SIGTERM or Ctrl-C; a second one stops it at once."""
-    begin_logging(verbose=verbose)
+    level = logging.DEBUG if verbose else logging.INFO
+    begin_logging(level)
     with house.opened(database) as found:
         dsn = found.address.dsn
         # The schema fits; a supervisor needs this connection no more.
         found.connection.close()
         return supervise(
             dsn, target, queues=queue, runners=runners, concurrency=concurrency, threads=threads,
-            processes=processes, grace=grace, reload=reload,
+            processes=processes, grace=grace, reload=reload, level=level,
         )  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def supervise(
     processes: int = 2,
     grace: float = 20.0,
     reload: bool = False,
+    level: int = logging.INFO,
     announce: Callable[[str], None] = lambda text: log.info("%s", text),
     beside: Sequence[Companion] = (),
 ) -> int:
@@ -77,7 +79,7 @@ def supervise(
     )
     plan = Plan(
         dsn=dsn, target=target, version=__version__, runners=runners, slots=concurrency,
-        grace=grace,
+        grace=grace, level=level,
         pace={
             "queues": queues or [], "concurrency": concurrency, "threads": threads,
             "processes": processes, "grace": grace,
@@ -90,7 +92,7 @@ def supervise(
     def companions(number: int) -> list[Companion]:
         return [Leader(dsn, number), *beside]
 
-    changed = changes.seen if changes else (lambda: False)
+    changed = changes.seen if changes else None
     exit_code = Supervisor(plan, companions, changed=changed, announce=announce).run()
     sys.stdout.flush()
     return exit_code

@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
+from uuid import UUID
 
 from leasehold.errors import DatabaseError, LeaseholdError, SettingsError, Unreachable
 from leasehold.fleet.heartbeat import Heartbeat, trusted_until
 from leasehold.fleet.runner_process import BLOCKED, RunnerProcess
-from leasehold.store import connect, verbs
+from leasehold.store import connect, reads, verbs
 from leasehold.store.call import Call
 from leasehold.store.drivers.psycopg import run_sync
 from leasehold.store.watchdog import watchdog
@@ -31,6 +32,7 @@ SPARE: Final = 5.0
 # Pauses before the next start of a runner that keeps dying young.
 DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 YOUNG: Final = 10.0
+NAMED: Final = 5  # jobs of a dead runner that its line in the log names
 
 
 class Companion(Protocol):
@@ -52,6 +54,7 @@ class Plan:
     slots: int = 100
     pace: Mapping[str, Any]
     grace: float = 20.0
+    level: int = logging.INFO  # of our own log lines
     blocked_kill: float = 60.0
 
 
@@ -67,7 +70,7 @@ class Supervisor:
         plan: Plan,
         companions: Callable[[int], Sequence[Companion]],
         *,
-        changed: Callable[[], bool] = lambda: False,
+        changed: Callable[[], bool] | None = None,
         announce: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.plan, self._make_companions, self._changed, self._announce = (
@@ -85,6 +88,7 @@ class Supervisor:
         self._signals = 0
         self._died_young = 0
         self._next_start = 0.0
+        self._told = ""  # why a runner could not start, told once
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> int:
@@ -116,16 +120,20 @@ class Supervisor:
     # Runners.
 
     def _keep_up(self) -> None:
-        if self._changed():
+        if self._changed and self._changed():
             self._announce("code has changed: runners start anew")
+            self._told, self._died_young, self._next_start = "", 0, 0.0
             for runner in self._runners:
                 runner.stop(self.plan.grace)
         wanted = self.plan.runners - sum(runner.stopping_since is None for runner in self._runners)
         while wanted > 0 and time.monotonic() >= self._next_start:
             runner = RunnerProcess(
-                {"target": self.plan.target, "dsn": self.plan.dsn, "pace": dict(self.plan.pace)},
+                {
+                    "target": self.plan.target, "dsn": self.plan.dsn, "level": self.plan.level,
+                    "pace": dict(self.plan.pace),
+                },
                 self.plan.slots,
-            )
+            )  # fmt: skip
             self._runners.append(runner)
             self._selector.register(runner.wire, selectors.EVENT_READ, runner)
             wanted -= 1
@@ -144,11 +152,14 @@ class Supervisor:
                 self._hear(runner)
                 self._gone(runner)
             else:
+                runner.send_rest()
                 self._watch(runner)
 
     def _hear(self, runner: RunnerProcess) -> None:
         for message in runner.said():
             match message:
+                case {"importing": _}:
+                    runner.importing = True
                 case {"ready": {"tasks": tasks, "queues": queues}}:
                     self._hire(runner, tasks, queues)
                 case {"report": report}:
@@ -161,6 +172,8 @@ class Supervisor:
                     log.warning("a runner said something unknown: %s", list(message))
 
     def _hire(self, runner: RunnerProcess, tasks: list[str], queues: list[str]) -> None:
+        if runner.stopping_since is not None:
+            return
         try:
             if self._worker is None:
                 self._worker = self._ask(
@@ -180,6 +193,7 @@ class Supervisor:
             for companion in self._companions:
                 companion.start()
         runner.tell({"go": runner.number, "until": trusted_until(sent, self._lease)})
+        self._told = ""
         self._announce(
             f"runner {runner.number} serves {', '.join(queues)} with {len(tasks)} tasks "
             f"(pid {runner.pid})"
@@ -194,6 +208,9 @@ class Supervisor:
         ]
 
     def _watch(self, runner: RunnerProcess) -> None:
+        if runner.number is None:
+            self._watch_import(runner)
+            return
         age = runner.board.age()
         if age > self.plan.blocked_kill:
             log.error(
@@ -203,8 +220,7 @@ class Supervisor:
                 age,
             )
             runner.kill()
-        elif age > BLOCKED and time.monotonic() - runner.named_at > max(BLOCKED, age):
-            runner.named_at = time.monotonic()
+        elif age > BLOCKED and _is_due(runner, age):
             jobs = ", ".join(str(job) for job in runner.begun()[:3]) or "no job"
             log.warning(
                 "runner %s: its event loop is blocked for %.1f s (running: %s) here:\n%s",
@@ -219,6 +235,17 @@ class Supervisor:
         ):
             runner.kill()
 
+    def _watch_import(self, runner: RunnerProcess) -> None:
+        took = time.monotonic() - runner.started
+        if runner.importing and took > BLOCKED and _is_due(runner, took):
+            log.warning(
+                "a runner (pid %d) has been importing %s for %.1f s, and is here:\n%s",
+                runner.pid,
+                self.plan.target,
+                took,
+                runner.blocked_by(),
+            )
+
     def _gone(self, runner: RunnerProcess) -> None:
         code = runner.process.wait()
         begun = runner.begun()
@@ -227,25 +254,27 @@ class Supervisor:
         self._selector.unregister(runner.wire)
         runner.close()
         if runner.number is not None:
-            stopped = runner.stopping_since is not None and code == 0
-            try:
-                moved = self._ask(verbs.reap(1_000, runner.number, [] if stopped else begun))
-            except (DatabaseError, connect.Error) as error:
-                log.warning(
-                    "what runner %s held comes back when its lease ends: %s", runner.number, error
-                )
-                moved = 0
-            if not stopped:
+            if runner.stopping_since is not None and code == 0:
+                self._take_back(runner.number, [])
+            else:
                 how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-                log.error(
-                    "runner %s died (%s) with %d jobs begun; %d jobs are back in the queue",
-                    runner.number,
-                    how,
-                    len(begun),
-                    moved,
-                )
+                came = self._take_back(runner.number, begun)
+                log.error("runner %s died (%s) while it ran %s", runner.number, how, came)
         if runner.stopping_since is None:
             self._damp(runner)
+
+    def _take_back(self, number: int, begun: list[UUID]) -> str:
+        """What it ran, and what has become of all it held."""
+        try:
+            moved = self._ask(verbs.reap(1_000, number, begun))
+            stand = self._ask(reads.standing(begun[:1_000])) if begun else []
+        except (DatabaseError, connect.Error) as error:
+            log.warning("what runner %s held comes back when its lease ends: %s", number, error)
+            return f"{_jobs(begun, {})}; none is taken back yet"
+        tasks = {row[0]: row[3] for row in stand}
+        dead = sum(row[2] == "failed" for row in stand)
+        poison = f", {dead} of them to the dead letter" if dead else ""
+        return f"{_jobs(begun, tasks)}; {_many(moved)} taken back{poison}"
 
     def _last_words(self, runner: RunnerProcess) -> None:
         """What it counted since the last beat."""
@@ -259,8 +288,10 @@ class Supervisor:
         self._died_young = self._died_young + 1 if young else 0
         if runner.failure and self._worker is None:
             raise (SettingsError if runner.misnamed else StartFailed)(runner.failure)
-        if runner.failure:
+        if runner.failure and runner.failure != self._told:
             log.error("a runner could not start:\n%s", runner.failure)
+            # With the code as it is it fails as before: said again when somebody has changed it.
+            self._told = runner.failure if self._changed else ""
         self._next_start = time.monotonic() + DAMP[min(self._died_young, len(DAMP) - 1)]
 
     # The end.
@@ -308,3 +339,21 @@ class Supervisor:
             self._connection = connect.connect_sync(self.plan.dsn, timeout=10)
             with watchdog.guard(self._connection, 15.0):
                 return run_sync(self._connection, call)
+
+
+def _is_due(runner: RunnerProcess, length: float) -> bool:
+    """Named when it has lasted twice as long as when it was named before."""
+    if time.monotonic() - runner.named_at <= max(BLOCKED, length):
+        return False
+    runner.named_at = time.monotonic()
+    return True
+
+
+def _jobs(begun: Sequence[UUID], tasks: Mapping[UUID, str]) -> str:
+    named = [f"{job} ({tasks[job]})" if job in tasks else str(job) for job in begun[:NAMED]]
+    more = [f"{len(begun) - NAMED} more"] if len(begun) > NAMED else []
+    return f"{_many(len(begun))}{': ' if named else ''}{', '.join(named + more)}"
+
+
+def _many(number: int) -> str:
+    return {0: "no job", 1: "1 job"}.get(number, f"{number} jobs")

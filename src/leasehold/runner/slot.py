@@ -25,6 +25,8 @@ log = logging.getLogger("leasehold.runner")
 
 TURN: Final = 64  # jobs a slot runs before it lets the loop turn
 NUDGE: Final = 1.0  # seconds between two cancellations of code that swallowed the first
+STUBBORN: Final = 3  # attempts after which a job that fails again is worth a warning
+SHOWN: Final = 500  # characters of an error's message in the log
 
 
 class Slot:
@@ -234,13 +236,24 @@ class Slot:
             runner.finisher.left(bundle)
         else:
             if outcome in ("retried", "failed"):
-                error = document["error"]["type"]
-                log.info("job %s (%s) %s: %s", job.id, claimed.task, outcome, error)
+                _tell_failure(claimed, job.attempt, outcome, document["error"])
             named = verdict.named(document, claimed.id, claimed.claim_no, run_ms)
             runner.finisher.otherwise(bundle, named)
         runner.ended()
         wait_ms = max((claimed.came - claimed.turn) // 1000, 0)
         runner.tally.add(claimed.queue, claimed.task, outcome, run_ms, wait_ms)
+
+
+def _tell_failure(claimed: Claimed, attempt: int, outcome: str, error: Mapping[str, Any]) -> None:
+    """One line that holds all it takes to look for it; `docs/how-to/run-workers.md` names them."""
+    level, what = logging.INFO, "failed and is tried again"
+    if outcome == "failed":
+        level, what = logging.WARNING, "failed for good"
+    elif attempt >= STUBBORN:
+        level, what = logging.WARNING, "keeps failing and is tried again"
+    shown = "".join(c if c.isprintable() else " " for c in str(error.get("message", ""))[:SHOWN])
+    text = "job %s (%s) attempt %d %s: %s: %s"
+    log.log(level, text, claimed.uuid, claimed.task, attempt, what, error["type"], shown.strip())
 
 
 def _uncancel() -> None:
