@@ -107,6 +107,12 @@ def test_migrate_says_what_it_did_and_prints_the_same_as_sql(typed, house):
     assert "the tables were up to date" in typed("migrate").out
 
 
+def test_a_script_that_is_only_tried_is_a_wrong_call(typed):
+    answer = typed("migrate", "--sql", "--dry-run")
+    assert (answer.code, answer.out) == (2, "")
+    assert "leave out one of --sql and --dry-run" in answer.err
+
+
 def test_doctor_finds_the_clock_of_a_test_and_mends_it(typed, leasehold_databases, monkeypatch):
     dsn = leasehold_databases.make()
     monkeypatch.setenv("DATABASE_URL", dsn)

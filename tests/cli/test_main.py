@@ -89,4 +89,4 @@ def test_a_shell_gets_a_completion_script_that_knows_the_commands(shell, capsys)
 def test_a_reader_that_goes_away_is_no_error(program, leasehold_dsn):
     answer = program("migrate", "--sql")
     assert answer.code == 0
-    assert answer.out.startswith("create schema")
+    assert "create schema" in answer.out

@@ -49,12 +49,42 @@ def test_two_at_once_do_it_once(bare, leasehold_dsn):
     assert sorted(map(len, answers)) == [0, len(migrate.migrations())]
 
 
-def test_the_printed_script_does_the_same(bare, leasehold_dsn, tmp_path):
-    file = tmp_path / "leasehold.sql"
-    file.write_text(migrate.script())
+def test_the_printed_script_does_the_same_however_often_it_is_run(bare):
+    for _ in range(2):
+        bare.execute(migrate.script().encode())
+        assert migrate.pending(bare) == []
+        assert len(enqueue(bare)) == 1
+    assert bare.execute("select count(*) from leasehold.job").fetchone() == (2,)
+
+
+def test_the_printed_script_leaves_a_migrated_database_as_it_is(bare):
+    migrate.migrate(bare)
+    enqueue(bare)
+    before = bare.execute("select * from leasehold.migration").fetchall()
     bare.execute(migrate.script().encode())
-    assert migrate.pending(bare) == []
-    assert len(enqueue(bare)) == 1
+    assert bare.execute("select * from leasehold.migration").fetchall() == before
+    assert bare.execute("select count(*) from leasehold.job").fetchone() == (1,)
+
+
+def test_a_printed_script_that_fails_leaves_nothing_behind(bare, monkeypatch):
+    broken = [*migrate.code(), migrate.Script("broken", "select no_such_function();")]
+    monkeypatch.setattr(migrate, "code", lambda: broken)
+    with pytest.raises(psycopg.errors.UndefinedFunction):
+        bare.execute(migrate.script().encode())
+    bare.execute("rollback")
+    assert bare.execute("select to_regnamespace('leasehold')").fetchone() == (None,)
+
+
+def test_a_printed_script_of_an_older_release_touches_nothing(bare):
+    migrate.migrate(bare)
+    bare.execute("insert into leasehold.migration (number, name, digest) values (9999, 'x', '')")
+    with pytest.raises(psycopg.errors.RaiseException, match="9999"):
+        bare.execute(migrate.script().encode())
+    bare.execute("rollback")
+
+
+def test_the_text_of_a_migration_ends_no_quote_of_the_script():
+    assert [m.name for m in migrate.migrations() if "$migration$" in m.text] == []
 
 
 def test_without_a_schema_the_error_names_the_command(bare):

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from leasehold.cli import database as house
 from leasehold.cli import screen
 from leasehold.cli.options import Database
+from leasehold.errors import SettingsError
 from leasehold.store import migrate as schema
 
 
@@ -20,6 +21,9 @@ def migrate(
     database: Database = None,
 ) -> int:
     """Brings the schema to this release; safe beside running workers, and to run twice."""
+    if sql and dry_run:
+        msg = "--sql only prints, so there is nothing to try: leave out one of --sql and --dry-run"
+        raise SettingsError(msg)
     if sql:
         sys.stdout.write(schema.script())
         return 0

@@ -27,6 +27,25 @@ create table if not exists leasehold.migration (
 """
 
 
+# Its first error undoes what came before it, and what follows is refused until the end.
+_BEGIN = f"""\
+-- psql -v ON_ERROR_STOP=1 -f THIS_FILE: installs the schema of Leasehold, or brings it up to date.
+begin;
+select pg_catalog.pg_advisory_xact_lock({LOCK});
+set local search_path = pg_catalog;
+set local client_min_messages = warning;
+set local check_function_bodies = off;
+"""
+_NEWER = """\
+do $newer$ begin
+  if exists (select from leasehold.migration m where m.number > {newest}) then
+    raise exception 'the schema is at migration %, this script knows {newest}: nothing was done',
+      (select max(m.number) from leasehold.migration m);
+  end if;
+end $newer$;
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     name: str
@@ -85,13 +104,30 @@ def pending(connection: psycopg.Connection[tuple[object, ...]]) -> list[Script]:
 
 
 def script() -> str:
-    """All of it as text for `psql -f`, where no program may change the schema by itself."""
-    parts = [_FRAME, "set check_function_bodies = off;\n", *(s.text for s in clock())]
-    for migration in migrations():
-        parts += [migration.text, _record(migration)]
+    """What `migrate` does, as text for `psql -f`: all of it or nothing, on any database.
+
+    No program may change the schema by itself in some houses.
+    """
+    newest = max(migration.number for migration in migrations())
+    parts = [_BEGIN, _FRAME, _NEWER.format(newest=newest), *(s.text for s in clock())]
+    parts += [_once(migration) for migration in migrations()]
     parts += [s.text for s in code()]
-    parts += ["reset check_function_bodies;\nselect * from leasehold.partition();\n"]
+    parts += ["commit;\nselect * from leasehold.partition();\n"]
     return "\n".join(parts)
+
+
+def _once(migration: Script) -> str:
+    """It runs where it has not run before."""
+    return f"""\
+do $once$ begin
+  if not exists (select from leasehold.migration m where m.number = {migration.number}) then
+    execute $migration$
+{migration.text}
+$migration$;
+    {_record(migration).strip()}
+  end if;
+end $once$;
+"""
 
 
 def _record(migration: Script) -> str:
