@@ -33,7 +33,7 @@ def test_options_are_the_columns_of_the_job(typed, house):
 
 def test_with_an_app_the_signature_checks_the_arguments(typed, house):
     answer = typed("enqueue", "quick", "number=many", *SAMPLE)
-    assert answer.code == 1
+    assert answer.code == 2
     assert "quick.number expected `int`" in answer.err
     assert columns(house) == []
 
@@ -54,11 +54,11 @@ def test_a_task_the_app_has_not_is_guessed(typed):
     assert "did you mean 'quick'" in answer.err
 
 
-def test_a_taken_key_is_said(typed):
-    first = typed("enqueue", "t", "--key", "k").out.strip()
+def test_of_a_taken_key_the_job_that_has_it_is_printed_and_the_rest_is_said_beside(typed):
+    first = typed("enqueue", "t", "--key", "k").out
     again = typed("enqueue", "t", "--key", "k")
-    assert again.code == 0
-    assert f"duplicate of {first}" in again.out
+    assert (again.code, again.out) == (0, first)
+    assert f"the live job {first.strip()} has the key 'k'" in again.err
 
 
 def test_a_job_that_nobody_would_take_is_enqueued_and_said(typed, house):
@@ -109,10 +109,32 @@ def test_standard_input_is_a_job_a_line(typed, house, monkeypatch):
     assert house.count("ready") == 2_500
 
 
-def test_a_bad_line_is_named_and_what_came_before_it_is_told(typed, house, monkeypatch):
-    given(monkeypatch, '{"number": 1}\n{"number": 2}\n{"number": "x"}\n{"number": 4}\n')
+def test_a_bad_line_is_named_and_nothing_is_stored(typed, house, monkeypatch):
+    lines = [f'{{"number": {n}}}' for n in range(3_001)] + ['{"number": "x"}', '{"number": 4}']
+    given(monkeypatch, "\n".join(lines))
     answer = typed("enqueue", "quick", "--stdin", *SAMPLE)
-    assert answer.code == 1
-    assert "line 3: quick.number expected `int`" in answer.err
-    assert "2 jobs of the lines before it are enqueued" in answer.err
-    assert house.count("job") == 2
+    assert (answer.code, answer.out) == (2, "")
+    assert "line 3002: quick.number expected `int`" in answer.err
+    assert "nothing is stored" in answer.err
+    assert house.count("job") == 0
+
+
+def test_what_the_database_refuses_in_the_middle_leaves_nothing_to_be_doubled(
+    typed, house, monkeypatch
+):
+    house.do("alter table leasehold.job add constraint odd check (payload ->> 'n' <> '1500')")
+    lines = "".join(f'{{"n": {n}}}\n' for n in range(2_000))
+    given(monkeypatch, lines)
+    answer = typed("enqueue", "t", "--stdin")
+    assert (answer.code, answer.out) == (1, "")
+    assert "none of the 2000 jobs is stored" in answer.err
+    house.do("alter table leasehold.job drop constraint odd")
+    given(monkeypatch, lines)
+    assert typed("enqueue", "t", "--stdin").code == 0
+    assert house.count("job") == house.count("ready") == 2_000
+
+
+def test_an_empty_input_enqueues_nothing(typed, house, monkeypatch):
+    given(monkeypatch, "\n")
+    assert typed("enqueue", "t", "--stdin") == (0, "", "")
+    assert house.count("job") == 0

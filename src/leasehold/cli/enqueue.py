@@ -2,8 +2,10 @@
 
 import itertools
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Final
+from typing import IO, Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
 from cyclopts import Parameter
@@ -23,10 +25,11 @@ from leasehold.errors import (
     LeaseholdError,
     PayloadError,
     SettingsError,
+    Unreachable,
 )
 from leasehold.operate.ask import Ask
 from leasehold.payloads.codec import Codec
-from leasehold.store import reads, verbs
+from leasehold.store import connect, reads, verbs
 
 CHUNK: Final = 1_000  # lines in one statement
 
@@ -86,9 +89,12 @@ def enqueue(
         if key is not None or id is not None:
             msg = "--key and --id are one job's own: they do not go with --stdin"
             raise SettingsError(msg)
-        with house.asking(database) as ask:
-            return _many(ask, row)
-    made = _object(json, row) if json is not None else _pairs(arguments, row)
+        with house.opened(database) as found:
+            return _many(found, row)
+    try:
+        made = _object(json, row) if json is not None else _pairs(arguments, row)
+    except PayloadError as error:
+        raise SettingsError(str(error)) from None
     with house.asking(database) as ask:
         [stored] = _store(ask, [made])
         queue_served = _served(ask, made, stored)
@@ -100,8 +106,10 @@ def enqueue(
                 "another --queue meant? --app module:app takes the task's own"
             )
     else:
-        screen.say(
-            f"{stored.id} duplicate of {stored.duplicate_of}: it never runs, that one has the key"
+        screen.say(stored.duplicate_of)
+        screen.complain(
+            f"the live job {stored.duplicate_of} has the key {key!r}: {stored.id} is its duplicate "
+            "and never runs"
         )
     return 0
 
@@ -186,47 +194,72 @@ def _served(ask: Ask, row: accept.Row, stored: verbs.Enqueued) -> bool:
     return not around["workers"] or bool(around["able"])
 
 
-def _many(ask: Ask, row: Callable[[dict[str, Any]], accept.Row]) -> int:
-    """A statement for each thousand lines; a bad one stops it, and what was printed is enqueued."""
-    done = 0
-    with screen.progress("enqueueing", None) as advance:
-        lines = ((n, line) for n, line in enumerate(sys.stdin.buffer, 1) if line.strip())
-        for chunk in _chunks(lines):
-            rows: list[accept.Row] = []
-            problem: LeaseholdError | None = None
-            for number, line in chunk:
-                try:
-                    rows.append(_line(number, line, row))
-                except LeaseholdError as error:
-                    problem = error
-                    break
-            if rows:
-                for stored in _store(ask, rows):
-                    sys.stdout.write(f"{stored.id}\n")
-                done += len(rows)
-                advance(len(rows))
-            if problem is not None:
-                msg = f"{problem}; {done} jobs of the lines before it are enqueued"
-                raise EnqueueRefused(msg)
+def _many(found: house.Open, row: Callable[[dict[str, Any]], accept.Row]) -> int:
+    """All lines are read and checked before the first is stored, and stored all or none."""
+    with tempfile.TemporaryFile() as kept:
+        count, queues = _check_all(kept, row)
+        if not count:
+            return 0
+        ids: list[UUID] = []
+        try:
+            with found.connection.transaction(), screen.progress("enqueueing", count) as advance:
+                for lines in _chunks(kept):
+                    stored = found.ask(verbs.enqueue(f"[{b','.join(lines).decode()}]"))
+                    ids += [one.id for one in stored]
+                    advance(len(stored))
+        except (LeaseholdError, connect.Error) as error:
+            raise _not_stored(error, ids, count) from None
+    if queues:
+        found.ask(verbs.wake(sorted(queues), count))
+    sys.stdout.writelines(f"{job}\n" for job in ids)
     return 0
+
+
+def _check_all(
+    kept: IO[bytes], row: Callable[[dict[str, Any]], accept.Row]
+) -> tuple[int, set[str]]:
+    """How many jobs, and the queues in which they may run at once. The rows go to a file.
+
+    A stream may be larger than the memory, and slower than a transaction should be open.
+    """
+    count, queues = 0, set[str]()
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        made = _line(number, line, row)
+        kept.write(msgspec.json.encode(made) + b"\n")
+        count += 1
+        if accept.runs_at_once(made):
+            queues.add(accept.queue_of(made))
+    kept.seek(0)
+    return count, queues
+
+
+def _not_stored(error: Exception, ids: Sequence[UUID], count: int) -> LeaseholdError:
+    if len(ids) < count:
+        return EnqueueRefused(f"none of the {count} jobs is stored: {error}")
+    return Unreachable(
+        f"the database went away while {count} jobs were committed ({error}): before you run it "
+        f"again ask `leasehold show {ids[0]}`; if that job is there, all are"
+    )
 
 
 def _line(number: int, line: bytes, row: Callable[[dict[str, Any]], accept.Row]) -> accept.Row:
     try:
         given = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        msg = f"line {number} is not JSON: {error}"
-        raise EnqueueRefused(msg) from None
+        msg = f"line {number} is not JSON: {error}; nothing is stored"
+        raise SettingsError(msg) from None
     if not isinstance(given, dict):
-        msg = f"line {number} is no JSON object of arguments by name"
-        raise EnqueueRefused(msg)
+        msg = f"line {number} is no JSON object of arguments by name; nothing is stored"
+        raise SettingsError(msg)
     try:
         return row(given)
     except PayloadError as error:
-        msg = f"line {number}: {error}"
-        raise EnqueueRefused(msg) from None
+        msg = f"line {number}: {error}; nothing is stored"
+        raise SettingsError(msg) from None
 
 
-def _chunks(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
-    while chunk := list(itertools.islice(lines, CHUNK)):
-        yield chunk
+def _chunks(kept: IO[bytes]) -> Iterator[list[bytes]]:
+    while lines := list(itertools.islice(kept, CHUNK)):
+        yield lines
