@@ -36,8 +36,8 @@ OPTIONS = {
     "priority": "Lower goes first. -32768 to 32767; 100 where nothing is said.",
     "delay": "Not before so many seconds from the enqueue, or a `timedelta`. Not with `run_at`.",
     "run_at": "Not before this moment, which has a time zone. Not with `delay`.",
-    "deadline": "Not begun by then: the job ends expired. A moment, or seconds from the enqueue. "
-    "A run under way is let finish.",
+    "deadline": "Not ended by then: the job ends expired. A moment, or seconds from the enqueue. "
+    "A run under way is stopped, as by a cancel.",
     "deadline_in": "The same, always counted in seconds from the enqueue. Not with `deadline`.",
     "timeout": "Seconds that one attempt may take, at most 30 days. "
     "On a task it is read when the job runs, on a job it is stored.",
@@ -206,7 +206,7 @@ STATE = {
     "succeeded": "ended: its function returned",
     "failed": "ended for good: it is in the dead letter",
     "cancelled": "ended: somebody, or its own function, did not want it any more",
-    "expired": "ended: its deadline passed before it could run",
+    "expired": "ended: its deadline passed while it waited or ran",
 }
 
 

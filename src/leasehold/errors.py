@@ -22,7 +22,7 @@ LeaseholdError
 │  ├─ NotFound              there is no such job, or it is not yours
 │  ├─ JobFailed             it failed for good; its error is in the message
 │  ├─ JobCancelled          it was cancelled
-│  ├─ JobExpired            its deadline passed before it ended
+│  ├─ JobExpired            its deadline passed before it had ended
 │  ├─ ResultNotStored       it succeeded, and its result could not be kept: the message says why
 │  ├─ NotEnded              it has not ended yet, and the wait is over
 │  └─ LeaseLost             somebody else has the job: nothing this run writes about it counts
@@ -266,10 +266,10 @@ class JobCancelled(JobError):
 
 
 class JobExpired(JobError):
-    """The job's deadline passed before it could run."""
+    """The job's deadline passed before it had ended: while it waited, or while it ran."""
 
     def __init__(self, job: UUID | str) -> None:
-        super().__init__(job, "expired: its deadline passed before it could run")
+        super().__init__(job, "expired: its deadline passed before it had ended")
 
 
 class ResultNotStored(JobError):

@@ -165,6 +165,14 @@ def test_it_was_cancelled_or_is_too_late(house, why):
     assert why(late).code == "expired"
 
 
+def test_its_deadline_passed_while_it_ran(house, why):
+    runner = house.runner()
+    late = house.running(runner, deadline=house.clock.now().astimezone())
+    error = {"type": "Expired", "message": "its deadline passed while it ran"}
+    house.finish(runner, late, outcome="expired", error=error)
+    assert "passed while it ran" in why(late.id).text
+
+
 def test_another_job_has_its_key(house, why):
     first, twin = house.enqueue(key="k"), house.enqueue(key="k")
     found = why(twin)

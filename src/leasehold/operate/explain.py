@@ -72,8 +72,10 @@ def _reason(  # noqa: C901, PLR0911 - one answer for each state
         case "cancelled":
             return "cancelled", f"it was cancelled: {_message(told)}", _again(told)
         case "expired":
-            when = _time(told.job.deadline)
-            return "expired", f"its deadline ({when}) passed before it could run", _again(told)
+            ran = told.last is not None and told.last.claimed_at is not None
+            how = "while it ran" if ran else "before it could run"
+            text = f"its deadline ({_time(told.job.deadline)}) passed {how}"
+            return "expired", text, _again(told)
         case _:
             text = (
                 "it sits in no room and has no end: it came in past the trigger, or its history "
