@@ -54,7 +54,7 @@ def found(database: str | None) -> Address:
             )
             raise SettingsError(msg)
         database = str(default_home())
-    elif database is not None and not _is_address(database) and not Path(database).is_dir():
+    elif database is not None and not is_address(database) and not Path(database).is_dir():
         msg = (
             f"--database {database!r} is neither an address (postgresql://…) nor a folder that is "
             "there"
@@ -65,7 +65,7 @@ def found(database: str | None) -> Address:
     return address
 
 
-def _is_address(said: str) -> bool:
+def is_address(said: str) -> bool:
     return "://" in said or "=" in said
 
 

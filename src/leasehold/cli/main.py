@@ -1,6 +1,6 @@
 """Joins the commands, and turns every error of ours into one plain sentence.
 
-Exit code 1 where the world is at fault, 2 where the call is.
+Exit code 1 where the world is at fault, 2 where the call is, 130 after Ctrl-C.
 """
 
 import os
@@ -29,6 +29,7 @@ GROUPS: Final = {
         "show": "one job's whole story",
         "explain": "why a job has not run, or why it failed",
         "doctor": "what is wrong with the house, and what to do",
+        "url": "the database's address, for psql and other programs",
     },
     "Change": {
         "retry": "dead or ended jobs may run again",
@@ -72,7 +73,7 @@ app["--help"].group = app["--version"].group = cyclopts.Group("Options", sort_ke
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong."""
+    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong, 130 Ctrl-C."""
     exit_code = code(arguments)
     try:
         sys.stdout.flush()
@@ -96,7 +97,7 @@ def code(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a kind o
     except BrokenPipeError:
         return _reader_gone()
     except KeyboardInterrupt:
-        return 1
+        return 130
     except Exception as error:
         if (text := _of_the_database(error)) is None:
             raise
