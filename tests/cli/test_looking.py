@@ -35,6 +35,44 @@ def test_jobs_are_listed_newest_first_page_by_page(typed, house):
     assert found["after"] is None
 
 
+def test_a_cursor_is_the_id_of_the_last_job_and_no_time_that_never_comes(typed, house):
+    jobs = sorted(house.enqueue_many(3))
+    found = typed("jobs", "--limit", "1", "--json").document
+    assert found["after"] == str(jobs[-1])
+    last = typed("jobs", "--after", found["after"], "--json").document
+    assert [job["id"] for job in last["jobs"]] == [str(jobs[1]), str(jobs[0])]
+
+
+def test_a_job_that_may_run_again_has_no_error(typed, house):
+    job = house.dead()
+    typed("retry", job, "--reason", "the bank is back")
+    [line] = typed("jobs", "--json").document["jobs"]
+    assert (line["state"], line["error"]) == ("ready", None)
+    told = typed("show", job, "--json").document["attempts"][-1]
+    assert (told["outcome"], told["error"], told["note"]) == ("reopened", None, "the bank is back")
+    assert "the bank is back" in typed("show", job).out
+
+
+def test_what_was_refused_is_shown_as_asked_and_not_as_done(typed, house):
+    job = house.enqueue()
+    typed("cancel", job)
+    assert typed("discard", job, "--reason", "too late").code == 1
+    story = [line.split()[1:] for line in typed("show", job).out.splitlines()]
+    assert [words[:2] for words in story if words[:1] in (["cancel"], ["discard"])] == [
+        ["cancel", "asked"],
+        ["discard", "asked"],
+    ]
+
+
+def test_a_queue_in_a_command_to_be_copied_is_one_word_of_the_shell(typed, house):
+    job = house.enqueue(queue="night shift; rm -rf /")
+    house.runner(house.worker(queues=["other"]))
+    said = "leasehold worker module:app --queue 'night shift; rm -rf /'"
+    assert said in typed("status").out
+    assert said in typed("explain", job).out
+    assert said in typed("doctor").out
+
+
 def test_a_list_without_jobs_says_so(typed):
     answer = typed("jobs", "--state", "failed")
     assert (answer.code, answer.out) == (0, "no jobs like that\n")
@@ -43,7 +81,7 @@ def test_a_list_without_jobs_says_so(typed):
 def test_a_state_that_is_none_is_a_wrong_call(typed):
     answer = typed("jobs", "--state", "deaad")
     assert answer.code == 2
-    assert "takes one of" in answer.err
+    assert 'Choose from: "waiting", "scheduled", "ready"' in answer.err
 
 
 def test_a_hostile_task_name_cannot_write_on_the_screen(typed, house):

@@ -1,6 +1,6 @@
 """`leasehold jobs`: a page of jobs, newest first."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -8,19 +8,21 @@ from leasehold.cli import database as house
 from leasehold.cli import screen
 from leasehold.cli.options import Database, Json
 from leasehold.cli.times import clock, past
+from leasehold.define.moves import STATES
 from leasehold.operate.listing import Line, page
+
+# Written out, for shells complete what stands in a Literal; a test compares it with STATES.
+State = Literal[
+    "waiting", "scheduled", "ready", "dispatched", "assigned", "running", "succeeded", "failed",
+    "cancelled", "expired",
+]  # fmt: skip
 
 
 def jobs(
     *,
     state: Annotated[
-        str | None,
-        Parameter(
-            help=(
-                "waiting, scheduled, ready, dispatched, assigned, running, succeeded, failed, "
-                "cancelled or expired"
-            )
-        ),
+        State | None,
+        Parameter(show_choices=False, help=f"{', '.join(STATES[:-1])} or {STATES[-1]}"),
     ] = None,
     queue: Annotated[str | None, Parameter(help="of this queue")] = None,
     task: Annotated[str | None, Parameter(help="of this task")] = None,

@@ -1,6 +1,6 @@
 """`leasehold redrive`: many dead jobs may run again, chosen by what they are and why they died."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -19,7 +19,9 @@ def redrive(
     task: Annotated[str | None, Parameter(help="of this task")] = None,
     tenant: Annotated[str | None, Parameter(help="of this tenant")] = None,
     error: Annotated[str | None, Parameter(help="that died of an error of this type")] = None,
-    reason_was: Annotated[str | None, Parameter(help="failed, or poison")] = None,
+    reason_was: Annotated[
+        Literal["failed", "poison"] | None, Parameter(show_choices=False, help="failed, or poison")
+    ] = None,
     since: Annotated[
         str | None, Parameter(help="that died since: a time, or how long ago (2h)")
     ] = None,
@@ -36,8 +38,6 @@ def redrive(
     database: Database = None,
 ) -> int:
     """Dead jobs chosen by queue, task, tenant, error and time may run again, the oldest first."""
-    if reason_was is not None:
-        bounds.one_of("reason-was", reason_was, ("failed", "poison"))
     if to_queue is not None:
         bounds.text("to-queue", to_queue, 63)
     if priority is not None:

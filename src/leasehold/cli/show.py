@@ -43,7 +43,7 @@ def show(
             " ",
             event.said,
         )
-        if event.error and event.what != "reopened":
+        if event.error:
             message = str(event.error.get("message", ""))
             screen.words(
                 "            ",

@@ -1,6 +1,7 @@
 """`leasehold status`: what waits where, who works, how fast it goes."""
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Final
 
 from leasehold.cli import database as house
@@ -58,7 +59,7 @@ def _show(found: Status) -> None:
     for name in found.stranded:
         screen.say()
         screen.words(("no live worker", "red"), f" serves queue {name!r}, and jobs wait there:")
-        screen.say(f"  leasehold worker module:app --queue {name}")
+        screen.say(f"  leasehold worker module:app --queue {quote(name)}")
 
 
 def _queue(queue: Queue, found: Status, rooms: Sequence[str]) -> Iterator[screen.Cell]:

@@ -1,6 +1,7 @@
 """What doctor finds among the jobs and those who run them."""
 
 from collections.abc import Iterator
+from shlex import quote
 
 from leasehold.operate.finding import Facts, Finding
 from leasehold.operate.status import Status
@@ -89,7 +90,7 @@ def fleet(house: Status) -> Iterator[Finding]:
             severity="wrong",
             what=f"queue {name!r} has {jobs} jobs that could run, and no live worker",
             why="they wait for ever",
-            do=f"leasehold worker module:app --queue {name}",
+            do=f"leasehold worker module:app --queue {quote(name)}",
         )
     versions = sorted({worker.version for worker in alive})
     if len(versions) > 1:

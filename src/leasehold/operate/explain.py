@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Any, Final
 from uuid import UUID
 
@@ -138,7 +139,7 @@ def _ready(told: Timeline, around: Mapping[str, Any]) -> Answer:
     if not around["serving"]:
         served = ", ".join(map(repr, around["queues"])) or "none"
         text = f"no live worker serves its queue {told.queue!r}; the queues served are {served}"
-        return "queue_unserved", text, f"leasehold worker module:app --queue {told.queue}"
+        return "queue_unserved", text, f"leasehold worker module:app --queue {quote(told.queue)}"
     if not around["able"]:
         where = ", though workers of other queues do" if around["knowing"] else ""
         text = f"no live worker of its queue {told.queue!r} knows the task {told.job.task!r}{where}"

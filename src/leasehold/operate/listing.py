@@ -12,6 +12,7 @@ from leasehold.define.bounds import one_of
 from leasehold.define.moves import STATES
 from leasehold.errors import SettingsError
 from leasehold.operate.ask import Ask
+from leasehold.operate.timeline import REOPENED
 from leasehold.store import reads
 
 SCANNED: Final = 5_000  # candidates looked at for one page
@@ -59,12 +60,14 @@ def page(ask: Ask, chosen: Mapping[str, str], *, limit: int = 50, after: str | N
     rows = ask(reads.jobs_page(chosen, limit, SCANNED, _cursor(after)))
     lines = tuple(_line(row) for row in rows if row[0] is not None)
     more = rows[-1][13] if rows and (rows[-1][0] is None or len(lines) == limit) else None
-    return Page(jobs=lines, after=more.replace(" ", "T") if more else None)
+    return Page(jobs=lines, after=_shown(more) if more else None)
 
 
 def _line(row: Any) -> Line:
     (job, state, task, queue, priority, tenant, key, name, attempts, progress, error, *times) = row
     error = msgspec.json.decode(error) if isinstance(error, bytes | str) else error
+    if error and error.get("type") == REOPENED:
+        error = None
     return Line(
         id=job, state=state, task=task, queue=queue, priority=priority, tenant=tenant, key=key,
         name=name, attempts=attempts, progress=progress, error=error, enqueued_at=times[0],
@@ -72,9 +75,15 @@ def _line(row: Any) -> Line:
     )  # fmt: skip
 
 
+def _shown(cursor: str) -> str:
+    """Where a list is in the order of ids, no time is part of its cursor."""
+    return cursor.removeprefix("infinity/").replace(" ", "T")
+
+
 def _cursor(said: str | None) -> str | None:
     if said is None:
         return None
+    said = said if "/" in said else f"infinity/{said}"
     at, _, job = said.partition("/")
     try:
         UUID(job)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -11,6 +11,8 @@ import msgspec
 from leasehold.errors import NotFound
 from leasehold.operate.ask import Ask
 from leasehold.store import reads
+
+REOPENED: Final = "Retry"  # the type of the line that `retry` writes into a job's history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ class Attempt:
     outcome: str
     error: dict[str, Any] | None
     result: Any
+    note: str | None = None  # who reopened the job, and why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +175,16 @@ def timeline(ask: Ask, job: UUID) -> Timeline:
     document = ask(reads.timeline(job))
     if document is None:
         raise NotFound(job)
+    document["attempts"] = [_told(attempt) for attempt in document["attempts"]]
     return msgspec.convert(document, Timeline)
+
+
+def _told(attempt: dict[str, Any]) -> dict[str, Any]:
+    """That a job was reopened is stored where errors are, and is none."""
+    error = attempt["error"]
+    if not error or error.get("type") != REOPENED:
+        return attempt
+    return {**attempt, "error": None, "note": error.get("message")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +212,7 @@ def _events(told: Timeline) -> Iterator[Event]:
     number = 0
     for attempt in told.attempts:
         if attempt.outcome == "reopened":
-            why = (attempt.error or {}).get("message", "")
-            yield Event(attempt.ended_at, "reopened", str(why))
+            yield Event(attempt.ended_at, "reopened", attempt.note or "")
             continue
         where = f"runner {attempt.runner}" if attempt.runner is not None else ""
         where += f" on {attempt.host}" if attempt.host else ""
@@ -213,7 +224,8 @@ def _events(told: Timeline) -> Iterator[Event]:
     for deed in told.audit:
         if deed.verb != "retry":  # its line of history says so already
             note = f": {deed.note}" if deed.note else ""
-            yield Event(deed.at, deed.verb, f"by {deed.actor}{note}")
+            # The audit has what was asked, also where it was refused.
+            yield Event(deed.at, f"{deed.verb} asked", f"by {deed.actor}{note}")
     if told.wish:
         yield Event(told.wish.requested_at, "told to stop", told.wish.reason or "")
     if told.holder:
