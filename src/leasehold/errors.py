@@ -176,6 +176,14 @@ class StorageFull(DatabaseError):
 class AccessRefused(DatabaseError):
     """The role of this connection may not do what was asked."""
 
+    def __init__(self, refusal: str, role: str | None = None) -> None:
+        self.refusal, self.role = refusal, role
+        wanted = role
+        if role is None and refusal.startswith("permission denied"):  # and nobody knows for what
+            wanted = "leasehold_producer, leasehold_runner, leasehold_operator or leasehold_reader"
+        then = f": grant {wanted} to the user of this connection" if wanted else ""
+        super().__init__(f"{refusal}{then}")
+
 
 class SchemaError(LeaseholdError):
     """The schema in the database and this release do not fit."""

@@ -1,8 +1,12 @@
 """The command line as a whole: what it says to whoever mistypes, and that it shows no traceback."""
 
+import re
+
 import pytest
 
 from leasehold.cli.main import COMMANDS, app, code
+from leasehold.cli.up import SAMPLE
+from leasehold.define.moves import STATES
 
 
 def test_a_mistyped_command_is_guessed(program):
@@ -84,6 +88,41 @@ def test_a_shell_gets_a_completion_script_that_knows_the_commands(shell, capsys)
     assert code(["completion", shell]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in COMMANDS)
+
+
+def test_the_values_of_an_option_that_has_few_are_completed(capsys):
+    assert code(["completion", "bash"]) == 0
+    said = capsys.readouterr().out
+    assert " ".join(f'"{state}"' for state in STATES) in said
+    assert '"failed" "poison"' in said
+
+
+@pytest.mark.parametrize(
+    ("words", "role"),
+    [
+        (["status"], "reader"),
+        (["jobs"], "reader"),
+        (["explain", "x"], "reader"),
+        (["doctor"], "reader"),
+        (["cancel", "x"], "operator"),
+        (["redrive"], "operator"),
+        (["purge", "acme", "--yes"], "operator"),
+    ],
+)
+def test_who_may_not_is_told_the_one_role_that_may(typed, house, words, role):
+    answer = typed(*words, "--database", f"{house.dsn}&options=-crole%3Dleasehold_producer")
+    assert (answer.code, answer.out) == (1, "")
+    assert re.findall(r"leasehold_\w+", answer.err) == [f"leasehold_{role}"]
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "role"), [(["enqueue", "t"], "producer"), (["worker", SAMPLE], "runner")]
+)
+def test_who_may_only_look_is_told_what_it_takes_to_enqueue_or_to_work(program, house, words, role):
+    answer = program(*words, "--database", f"{house.dsn}&options=-crole%3Dleasehold_reader")
+    assert answer.code == 1
+    assert re.findall(r"leasehold_\w+", answer.err) == [f"leasehold_{role}"]
 
 
 def test_a_reader_that_goes_away_is_no_error(program, leasehold_dsn):

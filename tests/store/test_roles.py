@@ -6,6 +6,7 @@ import pytest
 from leasehold.errors import AccessRefused
 from leasehold.store import verbs
 from leasehold.store.drivers.psycopg import run_sync
+from leasehold.store.refusal import explained
 
 ROLES = ("leasehold_producer", "leasehold_runner", "leasehold_operator", "leasehold_reader")
 PINNED = "select proname from pg_proc where pronamespace = 'leasehold'::regnamespace and prosecdef"
@@ -89,3 +90,15 @@ def test_the_clock_can_be_moved_by_no_setting(house):
     """A session's own setting must not reap everybody else."""
     body = "select prosrc from pg_proc where oid = 'leasehold.now()'::regprocedure"
     assert "current_setting" not in house.value(body)
+
+
+def test_of_every_function_that_is_granted_a_refusal_names_a_role_that_has_it(house):
+    granted = house.rows(
+        "select p.proname, array_agg(r.rolname::text) from pg_proc p cross join pg_roles r "
+        "where p.pronamespace = 'leasehold'::regnamespace and r.rolname like 'leasehold\\_%' "
+        "and has_function_privilege(r.oid, p.oid, 'execute') group by 1"
+    )
+    assert len(granted) > 40
+    for name, roles in granted:
+        error = explained("42501", f"permission denied for function {name}")
+        assert error.role in roles, name

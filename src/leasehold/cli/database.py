@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from leasehold.errors import SchemaError, SchemaMissing, SchemaOlder, SettingsError
 from leasehold.operate.ask import Ask, on
 from leasehold.store import connect, migrate
 from leasehold.store.address import Address
 from leasehold.store.embedded import default_home
-
-NOT_ALLOWED: Final = "42501"
+from leasehold.store.refusal import NOT_ALLOWED
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Joins the commands, and turns every error of ours into one plain sentence.
 
-Exit code 1 where the world is at fault, 2 where the call is, 130 after Ctrl-C.
+Exit code 1 where the world is at fault, 2 where the call is.
 """
 
 import os
@@ -12,7 +12,7 @@ import cyclopts
 from cyclopts import CycloptsError
 
 from leasehold.define.bounds import did_you_mean
-from leasehold.errors import LeaseholdError, SettingsError, Unreachable
+from leasehold.errors import AccessRefused, LeaseholdError, SettingsError, Unreachable
 from leasehold.payloads.failure import clean
 
 # Each is a function of this name in a module of this name, imported when it is called.
@@ -45,6 +45,13 @@ GROUPS: Final = {
         "completion": "a script for your shell: source <(leasehold completion bash)",
     },
 }
+# What one may be refused is said for the whole command: a job is found before it is cancelled.
+ROLES: Final = {
+    "enqueue": "leasehold_producer",
+    "worker": "leasehold_runner",
+    **dict.fromkeys(GROUPS["Look"], "leasehold_reader"),
+    **dict.fromkeys(GROUPS["Change"], "leasehold_operator"),
+}
 COMMANDS: Final = tuple(name for commands in GROUPS.values() for name in commands)
 
 
@@ -73,7 +80,7 @@ app["--help"].group = app["--version"].group = cyclopts.Group("Options", sort_ke
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong, 130 Ctrl-C."""
+    """Exit codes: 0 done, 1 it could not be done, 2 the call was wrong."""
     exit_code = code(arguments)
     try:
         sys.stdout.flush()
@@ -92,12 +99,16 @@ def code(arguments: list[str] | None = None) -> int:  # noqa: PLR0911 - a kind o
         )
     except (SettingsError, CycloptsError) as error:
         return _said(error, 2)
+    except AccessRefused as error:
+        if error.refusal.startswith("permission denied"):
+            error = AccessRefused(error.refusal, ROLES.get(given[0], error.role))
+        return _said(error, 1)
     except LeaseholdError as error:
         return _said(error, 1)
     except BrokenPipeError:
         return _reader_gone()
     except KeyboardInterrupt:
-        return 130
+        return 1
     except Exception as error:
         if (text := _of_the_database(error)) is None:
             raise

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-from leasehold.errors import DatabaseError, LeaseholdError, SettingsError, Unreachable
+from leasehold.errors import (
+    AccessRefused,
+    DatabaseError,
+    LeaseholdError,
+    SettingsError,
+    Unreachable,
+)
 from leasehold.fleet.heartbeat import Heartbeat, trusted_until
 from leasehold.fleet.runner_process import BLOCKED, RunnerProcess
 from leasehold.store import connect, reads, verbs
@@ -184,6 +190,8 @@ class Supervisor:
             hired = self._ask(verbs.hire(self._worker, runner.pid, queues, tasks))
             runner.number, self._lease = hired
         except (DatabaseError, connect.Error) as error:
+            if isinstance(error, AccessRefused):
+                error = AccessRefused(error.refusal, "leasehold_runner")
             runner.failure = str(error)
             runner.kill()
             return

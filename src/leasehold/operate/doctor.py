@@ -6,20 +6,27 @@ The checks are functions of facts, in `check_schema`, `check_server` and `check_
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from leasehold.errors import SchemaNewer
+from leasehold.errors import AccessRefused, SchemaNewer
 from leasehold.operate import check_jobs, check_schema, check_server
 from leasehold.operate.ask import Ask
 from leasehold.operate.finding import Finding
 from leasehold.operate.status import status
 from leasehold.store import migrate, reads
-from leasehold.store.connect import Connection
+from leasehold.store.connect import Connection, Error
+from leasehold.store.refusal import NOT_ALLOWED
 
 NEWEST: Final = 2_000  # jobs that are looked at one by one
 
 
 def examine(connection: Connection, ask: Ask, clock: Callable[[], float]) -> list[Finding]:
     """All findings, the gravest first. `clock` tells this machine's time, to compare."""
-    installed = list(_installed(connection))
+    try:
+        installed = list(_installed(connection))
+    except Error as error:
+        if error.sqlstate != NOT_ALLOWED:
+            raise
+        refusal = "doctor looks at everything, and this user may not look"
+        raise AccessRefused(refusal, "leasehold_reader") from None
     if any(finding.severity == "wrong" for finding in installed):
         return installed
     began = clock()

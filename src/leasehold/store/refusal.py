@@ -15,6 +15,58 @@ from leasehold.errors import (
     Unreachable,
 )
 
+NOT_ALLOWED: Final = "42501"
+# Of each role what others may not call. What several may is a producer's, who may the least.
+_ROLES: Final = {
+    "leasehold_runner": frozenset(
+        [
+            "claim",
+            "finish",
+            "release",
+            "take",
+            "dispatch",
+            "sleep",
+            "enrol",
+            "hire",
+            "leave",
+            "beat",
+            "save",
+            "lead",
+            "reap",
+            "promote",
+            "unblock",
+            "expire",
+            "rotate",
+            "partition",
+            "fold",
+            "retain",
+            "retire",
+            "retire_rest",
+            "bodies",
+            "checkpoints",
+        ]
+    ),
+    "leasehold_operator": frozenset(
+        ["cancel", "hold", "resume", "retry", "redrive", "discard", "purge"]
+    ),
+    "leasehold_reader": frozenset(
+        [
+            "in_room",
+            "held_by",
+            "locate",
+            "backlog",
+            "fleet",
+            "jobs_page",
+            "timeline",
+            "prospects",
+            "redrivable",
+            "health_server",
+            "health_schema",
+            "health_jobs",
+        ]
+    ),
+}
+_REFUSED: Final = re.compile(r"permission denied for (function|table|view) (\w+)")
 _JOB: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -45,10 +97,8 @@ def explained(  # noqa: C901, PLR0911 - a table: a line for each state
             )
         case "3F000" | "42P01" | "42883" | "42704":
             return SchemaMissing()
-        case "42501":
-            return AccessRefused(
-                f"{text}: grant the role leasehold_producer, leasehold_runner or leasehold_operator"
-            )
+        case _ if state == NOT_ALLOWED:
+            return AccessRefused(text, _role_for(message))
         case "25006":
             return ConnectionUnusable(
                 f"the connection is read-only, nothing was stored ({message}); "
@@ -68,3 +118,13 @@ def explained(  # noqa: C901, PLR0911 - a table: a line for each state
             return Unreachable(message)
         case _:
             return None
+
+
+def _role_for(message: str) -> str | None:
+    """The role that was missing, where the message tells what it was missing for."""
+    if (found := _REFUSED.search(message)) is None:
+        return None
+    kind, name = found.groups()
+    if kind != "function":
+        return "leasehold_producer" if name == "job" else "leasehold_reader"
+    return next((role for role, may in _ROLES.items() if name in may), "leasehold_producer")
