@@ -67,6 +67,17 @@ def test_a_bundle_it_knows_stays(house):
     assert house.finish(runner, job) == {}
 
 
+def test_a_runner_that_cannot_say_what_it_holds_keeps_it(house):
+    """Null: its loop is blocked, and may have claimed what it has not read yet."""
+    runner = house.runner()
+    job = house.running(runner)
+    house.pass_time(11)
+    house.call(verbs.beat(house.workers[runner], [{"id": runner, "bundles": None}]))
+    assert house.state(job.id) == "running"
+    house.beat(runner, [])
+    assert (house.state(job.id), house.history(job.id)) == ("ready", [])
+
+
 def test_members_of_a_stray_bundle_that_ended_stay_ended(house):
     house.enqueue_many(2)
     runner = house.runner()
