@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import functools
 import sys
 import threading
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pytest
 
 from leasehold import Retry
 from leasehold.errors import JobFailed
+from runner.waiting import until
 
 ONCE = Retry(1)
 
@@ -185,7 +187,39 @@ def leave_by_interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("how", [leave_by_exit, leave_by_base_exception, leave_by_interrupt])
+def leave_by_generator_exit():
+    raise GeneratorExit
+
+
+def leave_by_stop_iteration():
+    next(iter([]))
+
+
+class Answer(Exception):
+    """Knows only what came with it, and not even `__notes__`."""
+
+    def __init__(self, fields):
+        self.fields = fields
+
+    def __getattr__(self, name):
+        return self.fields[name]
+
+
+def leave_by_an_error_with_fields():
+    raise Answer({"code": 5})
+
+
+WAYS_OUT = [
+    leave_by_exit,
+    leave_by_base_exception,
+    leave_by_interrupt,
+    leave_by_generator_exit,
+    leave_by_stop_iteration,
+    leave_by_an_error_with_fields,
+]
+
+
+@pytest.mark.parametrize("how", WAYS_OUT)
 @pytest.mark.parametrize("run", ["async", "thread"])
 async def test_whatever_a_function_raises_ends_its_own_job_only(app, house, how, run):
     async def function() -> None:
@@ -219,6 +253,64 @@ async def test_a_function_that_cancels_its_own_asyncio_task_fails_its_own_job_on
         assert await (await good.enqueue()).result(timeout=10) == 1
         with pytest.raises(JobFailed, match="CancelledError"):
             await failed.result(timeout=10)
+
+
+@pytest.mark.parametrize("when", ["before the function returns", "after the slot fell idle"])
+async def test_a_cancellation_that_comes_late_does_not_hit_the_next_job(app, house, when):
+    cancelled = []
+
+    @app.task
+    async def late() -> None:
+        cancel = asyncio.current_task().cancel
+        if when == "before the function returns":
+            cancelled.append(cancel())
+        else:
+            asyncio.get_running_loop().call_soon(lambda: cancelled.append(cancel()))
+
+    @app.task(retry=ONCE)
+    async def good() -> int:
+        await asyncio.sleep(0)
+        return 1
+
+    async with app.worker(poll=0.05, concurrency=1):
+        await late.enqueue()
+        await until(lambda: cancelled)
+        assert await (await good.enqueue()).result(timeout=10) == 1
+
+
+def hidden(function):
+    """A decorator that does not know of async functions."""
+
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return inner
+
+
+async def test_an_async_function_behind_a_plain_decorator_runs(app, house):
+    ran = []
+
+    @app.task
+    @hidden
+    async def body() -> str:
+        ran.append(1)
+        return "its result"
+
+    async with app.worker(poll=0.05):
+        assert await (await body.enqueue()).result(timeout=10) == "its result"
+    assert ran == [1]
+
+
+async def test_a_generator_behind_a_plain_decorator_fails_and_says_why(app, house):
+    @app.task(retry=ONCE)
+    @hidden
+    def pieces() -> list[int]:
+        yield 1
+
+    async with app.worker(poll=0.05):
+        with pytest.raises(JobFailed, match="answers with a generator, whose body nobody runs"):
+            await (await pieces.enqueue()).result(timeout=10)
 
 
 async def test_a_task_nobody_here_knows_is_left_for_another_runner(app, house):

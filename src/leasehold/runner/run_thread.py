@@ -41,6 +41,8 @@ class Threads:
 def _plain(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
-    except StopIteration as error:  # no future takes it, and nobody would hear of the end
-        msg = "its function raised StopIteration"
+    except (StopIteration, GeneratorExit) as error:
+        # No future takes the first, and nobody would hear of the end; the second, thrown into the
+        # slot by the future, would close it.
+        msg = f"its function raised {type(error).__name__}"
         raise RuntimeError(msg) from error
