@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +101,29 @@ def hangs(sign: str) -> None:
 def hangs_and_will_not_stop(sign: str) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     hangs(sign)
+
+
+def waits(sign: str) -> None:
+    """For longer than any test, and not for ever."""
+    Path(sign).write_text(str(os.getpid()))
+    for _ in range(600):
+        time.sleep(0.05)
+
+
+@app.task(run="process")
+def starts_a_program(sign: str) -> None:
+    program = f"from runner import errands; errands.waits({sign!r})"
+    subprocess.Popen([sys.executable, "-c", program]).wait()  # run() would kill it itself
+
+
+@app.task(run="process", retry=ONCE)
+def forks_and_dies(sign: str) -> None:
+    if os.fork() == 0:
+        waits(sign)
+        os._exit(0)
+    while not Path(sign).exists():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @app.task(run="process")

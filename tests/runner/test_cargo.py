@@ -8,6 +8,7 @@ import pytest
 
 from leasehold import Retry, current_job
 from leasehold.errors import JobFailed, ResultNotStored
+from leasehold.observe import event
 from leasehold.runner import finisher, run
 from runner.waiting import until
 
@@ -53,6 +54,27 @@ async def test_a_result_that_cannot_be_stored_leaves_the_job_succeeded(app, hous
             await bad.result(timeout=10)
         assert [await handle.result(timeout=10) for handle in others] == list(range(20))
     assert house.history(bad.id) == ["succeeded"]
+
+
+async def test_large_results_are_written_in_several_statements(app, house, monkeypatch):
+    monkeypatch.setattr(finisher, "BYTES", 10_000)
+    gate = asyncio.Event()
+    finished = []
+
+    @app.task
+    async def brings() -> str:
+        await gate.wait()
+        return "x" * 4_000
+
+    handles = await brings.enqueue_many([{}] * 10)
+    async with app.worker(poll=0.05) as runner:
+        await until(lambda: runner.busy == 10)
+        stop = event.listen(lambda happened: happened.verb == "finish" and finished.append(1))
+        gate.set()
+        results = [await handle.result(timeout=10) for handle in handles]
+    stop()
+    assert results == ["x" * 4_000] * 10
+    assert len(finished) == 5
 
 
 async def test_a_bad_result_and_a_failure_in_one_batch_do_not_stand_in_each_others_way(app, house):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leasehold import Retry, current_job
-from leasehold.errors import LeaseLost, NoCurrentJob, PayloadError
+from leasehold.errors import JobFailed, LeaseLost, NoCurrentJob, PayloadError
 from leasehold.observe import event
 from runner.waiting import until
 
@@ -140,6 +140,18 @@ async def test_what_an_attempt_saved_the_next_one_reads(app, house, run):
     task = app.task(name="remembers", retry=TWICE)(body if run == "async" else body_sync)
     async with app.worker(poll=0.05):
         assert await (await task.enqueue()).result(timeout=10) == {"page": 3}
+
+
+async def test_a_save_for_threads_in_an_async_function_raises_and_does_not_hang(app, house):
+    """It would wait for the loop that waits for it."""
+
+    @app.task(retry=Retry(1))
+    async def saves() -> None:
+        current_job().save_sync({"page": 3})
+
+    async with app.worker(poll=0.05):
+        with pytest.raises(JobFailed, match=r"are for threads: await save\(\)"):
+            await (await saves.enqueue()).result(timeout=10)
 
 
 async def test_saving_after_the_lease_was_lost_says_so(app, house):

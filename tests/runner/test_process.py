@@ -2,7 +2,9 @@
 
 import pytest
 
+from fleet.crew import is_there
 from leasehold.errors import JobFailed, ResultNotStored
+from runner.waiting import until
 
 
 async def test_a_process_that_ends_itself_fails_its_job_only(errands, house):
@@ -18,6 +20,19 @@ async def test_a_process_that_ends_itself_fails_its_job_only(errands, house):
         assert await good.result(timeout=20) != 0
         assert await after.result(timeout=20) != 0
     assert house.history(bad.id) == house.history(worse.id) == ["failed"]
+
+
+async def test_a_process_that_dies_ends_its_job_though_what_it_forked_lives(
+    errands, house, tmp_path
+):
+    """A fork holds the wire of the process open; it is killed as well."""
+    sign = tmp_path / "sign"
+    async with errands.app.worker(poll=0.05):
+        handle = await errands.forks_and_dies.enqueue(str(sign))
+        with pytest.raises(JobFailed, match=r"process of this job died \(SIGKILL\)"):
+            await handle.result(timeout=10)
+        pid = int(await until(sign.read_text))
+        await until(lambda: not is_there(pid), 5)
 
 
 async def test_errors_and_outcomes_come_back_from_a_process(errands, house, tmp_path):

@@ -1,15 +1,16 @@
 """Runs are stopped by time-outs and by people; a run has ended only when its code has stopped."""
 
 import asyncio
-import os
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from fleet.crew import is_there
 from leasehold import Retry, current_job
 from leasehold.errors import JobCancelled, JobExpired, JobFailed
+from leasehold.observe import event
 from runner.waiting import until
 
 ONCE = Retry(1)
@@ -164,6 +165,58 @@ async def test_a_thread_that_does_not_look_keeps_its_slot_and_ends_as_it_will(ap
         assert await handle.result(timeout=10) == "late"
 
 
+async def test_a_job_that_waits_for_a_thread_is_cancelled_and_never_begins(app, house):
+    go = threading.Event()
+    ran = []
+
+    @app.task
+    def first() -> None:
+        go.wait()
+
+    @app.task
+    def second() -> None:
+        ran.append(1)
+
+    async with app.worker(poll=0.05, threads=1):
+        handles = [await first.enqueue(), await second.enqueue()]
+        await until(lambda: not house.count("ready"))
+        await handles[1].cancel("enough")
+        with pytest.raises(JobCancelled, match="enough"):
+            await handles[1].result(timeout=5)
+        go.set()
+        await handles[0].result(timeout=10)
+    assert ran == []
+
+
+async def test_a_wish_that_each_beat_repeats_cancels_once(app, house, monkeypatch):
+    """It stands until the job has ended; only the pause of NUDGE tells a job again."""
+    monkeypatch.setattr("leasehold.runner.slot.NUDGE", 60)
+    told, wishes = [], []
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    @app.task
+    async def stubborn() -> None:
+        begun.set()
+        while not go.is_set():
+            try:
+                await go.wait()
+            except asyncio.CancelledError:
+                told.append(1)
+
+    stop = event.listen(
+        lambda happened: happened.verb == "beat" and wishes.extend(happened.answer["cancel"])
+    )
+    async with app.worker(poll=0.05) as runner:
+        handle = await stubborn.enqueue()
+        await begun.wait()
+        await handle.cancel()
+        await until(lambda: runner.beat_now() or len(wishes) > 5)
+        go.set()
+        await handle.result(timeout=10)
+    stop()
+    assert told == [1]
+
+
 async def test_a_process_job_is_cancelled_with_its_process_and_the_others_live(
     errands, house, tmp_path
 ):
@@ -194,17 +247,20 @@ async def test_a_process_that_ignores_the_polite_signal_is_killed(
         assert not is_there(pid)
 
 
+async def test_what_a_process_job_started_is_gone_when_it_is_cancelled(errands, house, tmp_path):
+    sign = tmp_path / "sign"
+    async with errands.app.worker(poll=0.05):
+        handle = await errands.starts_a_program.enqueue(str(sign))
+        pid = await written(sign)
+        await handle.cancel()
+        with pytest.raises(JobCancelled):
+            await handle.result(timeout=10)
+        await until(lambda: not is_there(pid), 5)
+
+
 async def written(sign: Path) -> int:
     await until(lambda: sign.exists() and sign.read_text())
     return int(sign.read_text())  # noqa: ASYNC240 - a few bytes
-
-
-def is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 async def test_a_runner_leaves_its_process_when_jobs_do_not_stop(app, house, caplog, monkeypatch):
