@@ -103,7 +103,7 @@ async def test_a_job_that_swallows_the_first_cancellation_is_told_again(app, hou
             await handle.result(timeout=10)
 
 
-async def test_a_job_that_finishes_all_the_same_has_succeeded(app, house):
+async def test_a_job_that_finishes_all_the_same_has_succeeded(app, short_lease):
     """Whoever catches it and returns has done the work: a finish that comes first wins."""
     begun = asyncio.Event()
 
