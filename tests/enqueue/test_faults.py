@@ -112,6 +112,16 @@ async def test_a_server_that_stays_silent_is_an_error_in_time(hello, wire, monke
 
 
 @pytest.mark.parametrize("call", ["await", "sync"])
+async def test_a_pooler_that_lets_in_and_then_is_silent_is_an_error_in_time(
+    hello, wire, call, monkeypatch
+):
+    monkeypatch.setattr("leasehold.store.connect.SILENT", 0.2)
+    wire.lose("default_transaction_isolation", times=9, mute=True)
+    with pytest.raises(Unreachable, match="does not answer"):
+        await hello.enqueue(1) if call == "await" else hello.enqueue_sync(1)
+
+
+@pytest.mark.parametrize("call", ["await", "sync"])
 async def test_a_database_nobody_reaches_is_said_in_plain_words(wire, call):
     wire.close()
     app = App(wire.dsn)

@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import struct
+import threading
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -27,6 +28,8 @@ _SETTINGS: Final = {
     "tcp_user_timeout": "20000",
     "fallback_application_name": "leasehold",
 }
+# Seconds; connect_timeout ends with the login, and a pooler that pauses logs in and is silent then.
+SILENT: Final = 10.0
 # Verbs are single statements: each sees what was committed before it, whatever the database's
 # default is.
 _SESSION: Final = b"set default_transaction_isolation = 'read committed'"
@@ -36,7 +39,7 @@ async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
     """In autocommit; `hot` ones hand ids and JSON over as bytes and prepare every statement."""
     try:
         connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
-        late = asyncio.get_running_loop().call_later(10, sever, connection)  # a pooler that pauses
+        late = asyncio.get_running_loop().call_later(SILENT, sever, connection)
         try:
             await connection.execute(_SESSION)
         finally:
@@ -54,9 +57,15 @@ def connect_sync(dsn: str, *, timeout: float | None = None) -> Connection:
     """The same for threads; `timeout` seconds bound each statement on the server."""
     try:
         connection = psycopg.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
-        connection.execute(_SESSION)
-        if timeout is not None:
-            connection.execute(f"set statement_timeout = {int(timeout * 1000)}".encode())
+        late = threading.Timer(SILENT, sever, (connection,))
+        late.daemon = True
+        late.start()
+        try:
+            connection.execute(_SESSION)
+            if timeout is not None:
+                connection.execute(f"set statement_timeout = {int(timeout * 1000)}".encode())
+        finally:
+            late.cancel()
     except psycopg.OperationalError as error:
         raise _unreachable(error) from error
     return connection
