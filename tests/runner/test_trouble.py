@@ -150,11 +150,13 @@ async def test_a_locked_table_does_not_make_a_loop_look_blocked(app, house, hold
         holding.go.set()
 
 
-async def test_a_listen_that_is_cut_off_is_made_again(leasehold_dsn, house):
+@pytest.mark.parametrize("mute", [False, True])
+async def test_a_listen_that_is_not_answered_is_sent_again(leasehold_dsn, house, monkeypatch, mute):
+    monkeypatch.setattr("leasehold.store.lane.ANSWER", 0.5)
     wire = Wire(leasehold_dsn)
     async with App(wire.dsn) as app:
         echo = app.task(plain)
-        wire.lose("listen ")
+        wire.lose("listen ", mute=mute)
         async with app.worker(poll=0.05):
             assert await (await echo.enqueue(1)).result(timeout=5) == 1
     wire.close()

@@ -117,11 +117,14 @@ class Lane:
         if self._connection is None or self._connection.closed:
             connection = await connect.connect(self.dsn, hot=self.hot)
             if self.channel:
+                late = asyncio.get_running_loop().call_later(ANSWER, connect.sever, connection)
                 try:
                     await connect.listen(connection, self.channel)
                 except connect.Error as error:
                     await connect.close(connection)
                     raise Unreachable(str(error)) from error
+                finally:
+                    late.cancel()
             self._connection = connection
         return self._connection
 
