@@ -32,6 +32,13 @@ class Tasks:
         def holds(name: str) -> str:
             return name
 
+        @app.task(exclusive=True)
+        def alone(name: str) -> str:
+            return name
+
+        @app.task
+        def terminates() -> int: ...
+
         @app.task
         def blocks(name: str) -> None: ...
 
@@ -39,3 +46,4 @@ class Tasks:
         def apart(name: str) -> None: ...
 
         self.add, self.holds, self.blocks, self.apart = add, holds, blocks, apart
+        self.alone, self.terminates = alone, terminates

@@ -15,7 +15,7 @@ from leasehold.store.connect import connect_sync
 PROGRAM = str(Path(sys.executable).with_name("leasehold"))
 
 JOBS = '''\
-import asyncio, os, time
+import asyncio, os, subprocess, time
 from pathlib import Path
 from leasehold import App, Retry, current_job
 
@@ -36,6 +36,21 @@ async def holds(name: str) -> str:
     while not (HERE / "go").exists():
         await asyncio.sleep(0.02)
     return name
+
+
+@app.task(exclusive=True)
+async def alone(name: str) -> str:
+    return await holds(name)
+
+
+@app.task
+def terminates() -> int:
+    program = subprocess.Popen(["sleep", "30"])
+    program.terminate()
+    try:
+        return program.wait(5)
+    finally:
+        program.kill()
 
 
 @app.task

@@ -8,12 +8,14 @@ from fleet.crew import is_there, until
 
 BLOCKED_AND_KILLED = """
 import logging, sys
+from leasehold.fleet import runner_process
 from leasehold.fleet.supervisor import Plan, Supervisor
 logging.basicConfig(level=logging.INFO)
 plan = Plan(dsn=sys.argv[1], target="jobs:app", version="0", slots=10, blocked_kill=6.0,
             pace={"concurrency": 10})
 sys.exit(Supervisor(plan, lambda number: [], announce=lambda text: logging.info(text)).run())
 """
+BLOCKED_FOR_A_SECOND = BLOCKED_AND_KILLED.replace("plan =", "runner_process.FRESH = 1.0\nplan =", 1)
 
 
 def test_a_killed_runners_jobs_are_back_within_a_second_and_charged(crew, tasks, house):
@@ -71,6 +73,21 @@ def test_a_blocked_loop_is_named_with_its_stack_and_its_job(crew, tasks, house):
     crew.go()
     handle.result_sync(timeout=30)
     assert house.history(handle.id) == ["succeeded"]
+
+
+def test_a_job_that_blocks_its_loop_is_not_taken_for_one_that_nobody_holds(crew, tasks, house):
+    """It began before a report could name it: from then on nobody knows what the runner holds."""
+    house.do("update leasehold.house set lease = '6 seconds'")
+    crew.program(BLOCKED_FOR_A_SECOND)
+    until(crew.runners)
+    handle = tasks.blocks.enqueue_sync("job")
+    until(lambda: house.value("select loop_age > 1.2 from leasehold.runner"))
+    house.pass_time(11)
+    until(lambda: house.value("select expires_at > leasehold.now() from leasehold.runner"))
+    assert house.state(handle.id) == "running"
+    crew.go()
+    handle.result_sync(timeout=30)
+    assert house.attempt(handle.id)["claim_no"] == 1
 
 
 def test_a_loop_that_stays_blocked_is_killed_and_cannot_keep_its_lease(crew, tasks, house):

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -58,6 +59,48 @@ def test_a_second_signal_stops_at_once(crew, tasks, house):
     assert time.monotonic() - began < 5
     until(lambda: house.state(handle.id) == "ready")
     assert crew.left_behind() == []
+
+
+def test_a_lease_is_kept_and_heard_of_until_the_grace_is_over(crew, tasks, house):
+    """An exclusive job stops itself as soon as it does not hear that its lease is kept."""
+    house.do("update leasehold.house set lease = '2 seconds'")
+    worker = crew.worker()
+    handle = tasks.alone.enqueue_sync("job")
+    until(lambda: crew.began("job"))
+    lease_is_kept(house, 0.4)  # two beats: of the first one the runner has heard
+    worker.hears(signal.SIGTERM)
+    until(lambda: worker.said("stopping"))
+    lease_is_kept(house, 2.0)
+    crew.go()
+    assert handle.result_sync(timeout=10) == "job"
+    assert worker.ends() == 0
+    assert house.attempt(handle.id)["claim_no"] == 1
+
+
+def lease_is_kept(house, seconds):
+    """Returns when beats have moved its end by so much."""
+    ends = "select max(expires_at) from leasehold.runner"
+    later = house.value(ends) + timedelta(seconds=seconds)
+    until(lambda: house.value(ends) > later)
+
+
+def test_a_supervisor_killed_in_the_grace_takes_its_runners_along(crew, tasks, house):
+    worker = crew.worker()
+    tasks.holds.enqueue_sync("job")
+    until(lambda: crew.began("job"))
+    crew.watch()
+    worker.hears(signal.SIGTERM)
+    until(lambda: worker.said("stopping"))
+    worker.hears(signal.SIGKILL)
+    worker.ends()
+    until(lambda: crew.left_behind() == [], seconds=5)
+
+
+def test_a_program_that_a_job_starts_can_be_told_to_end(crew, tasks, house):
+    """What a runner ignores would be ignored by all that it starts."""
+    crew.worker()
+    handle = tasks.terminates.enqueue_sync()
+    assert handle.result_sync(timeout=20) == -signal.SIGTERM
 
 
 def test_code_that_changes_starts_the_runners_anew(crew, tasks, house):
