@@ -156,7 +156,7 @@ async def test_a_listen_that_is_not_answered_is_sent_again(leasehold_dsn, house,
     wire = Wire(leasehold_dsn)
     async with App(wire.dsn) as app:
         echo = app.task(plain)
-        wire.lose("listen ", mute=mute)
+        wire.lose('listen "leasehold_runner_', mute=mute)
         async with app.worker(poll=0.05):
             assert await (await echo.enqueue(1)).result(timeout=5) == 1
     wire.close()
