@@ -42,6 +42,9 @@ async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
         late = asyncio.get_running_loop().call_later(SILENT, sever, connection)
         try:
             await connection.execute(_SESSION)
+        except BaseException:  # whoever waits may have given up: nobody else would close it
+            await connection.close()
+            raise
         finally:
             late.cancel()
     except psycopg.OperationalError as error:

@@ -120,9 +120,11 @@ class Lane:
                 late = asyncio.get_running_loop().call_later(ANSWER, connect.sever, connection)
                 try:
                     await connect.listen(connection, self.channel)
-                except connect.Error as error:
+                except BaseException as error:
                     await connect.close(connection)
-                    raise Unreachable(str(error)) from error
+                    if isinstance(error, connect.Error):
+                        raise Unreachable(str(error)) from error
+                    raise
                 finally:
                     late.cancel()
             self._connection = connection
