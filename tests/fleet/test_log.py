@@ -62,11 +62,16 @@ def test_what_user_code_logs_has_its_time_and_level(crew, house):
 
 
 def test_a_logging_of_the_users_own_is_left_as_it_is(crew, house):
-    setup = 'logging.basicConfig(format="own %(message)s", level=logging.INFO)\napp = App()'
+    setup = """
+logging.basicConfig(format="own %(message)s", level=logging.INFO)
+logging.getLogger("leasehold").setLevel(logging.ERROR)
+app = App()"""
     (crew.folder / "jobs.py").write_text(FAILING.replace("app = App()", setup))
     worker = crew.worker()
-    house.enqueue(task="doomed", payload={"name": "Ann"}, max_attempts=1)
-    assert until(lambda: said(worker, "trying Ann")) == ["own trying Ann"]
+    job = house.enqueue(task="doomed", payload={"name": "Ann"}, max_attempts=1)
+    until(lambda: house.state(job) == "failed")
+    assert said(worker, "trying Ann") == ["own trying Ann"]
+    assert said(worker, "failed for good") == []
 
 
 def test_a_dead_runners_line_names_its_job_and_what_has_become_of_it(crew, tasks, house):

@@ -12,4 +12,6 @@ def begin_logging(level: int = logging.INFO) -> None:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.INFO)
-    logging.getLogger("leasehold").setLevel(level)
+    ours = logging.getLogger("leasehold")
+    if ours.level == logging.NOTSET:
+        ours.setLevel(level)
