@@ -24,7 +24,7 @@ def runner(house, tmp_path, monkeypatch):
     runner = RunnerProcess(hello, 2)
     until(lambda: [said for said in runner.said() if "ready" in said])
     runner.number = house.runner()
-    runner.tell({"go": runner.number})
+    runner.tell({"go": runner.number, "until": time.monotonic() + 20})
     until(lambda: [said for said in runner.said() if "report" in said])
     os.kill(runner.pid, signal.SIGSTOP)
     yield runner

@@ -179,7 +179,7 @@ async def test_a_job_that_waits_for_a_thread_is_cancelled_and_never_begins(app, 
 
     async with app.worker(poll=0.05, threads=1):
         handles = [await first.enqueue(), await second.enqueue()]
-        await until(lambda: not house.count("ready"))
+        await until(lambda: house.state(handles[0].id) == "running")
         await handles[1].cancel("enough")
         with pytest.raises(JobCancelled, match="enough"):
             await handles[1].result(timeout=5)
