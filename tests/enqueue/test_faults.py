@@ -1,6 +1,7 @@
 """The database answers late, never, or with a refusal: a job is stored once or the caller knows."""
 
 import asyncio
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -31,6 +32,16 @@ async def test_an_enqueue_whose_answer_was_lost_is_stored_once(hello, wire, hous
     handle = await hello.enqueue(1) if call == "await" else hello.enqueue_sync(1)
     assert wire.lost == 1
     assert house.ready() == [handle.id]
+
+
+@pytest.mark.parametrize("hours", [5, 50, -5])
+async def test_a_database_whose_clock_has_jumped_takes_jobs_at_once(hello, house, hours):
+    before = [await hello.enqueue(1), hello.enqueue_sync(1)]
+    house.clock.advance(timedelta(hours=hours))
+    after = [await hello.enqueue(2), *await hello.enqueue_many([{"n": 3}, {"n": 4}])]
+    house.clock.advance(timedelta(hours=hours))
+    after += [hello.enqueue_sync(2), *hello.enqueue_many_sync([{"n": 3}, {"n": 4}])]
+    assert set(house.ready()) == {handle.id for handle in before + after}
 
 
 @pytest.mark.parametrize("call", ["await", "sync"])

@@ -11,6 +11,7 @@ from uuid import UUID
 EPOCH_2000 = 946_684_800_000_000  # microseconds from 1970, where UUIDv7 counts from
 _LUCK = 0x3F00_FFFF_FFFF_FFFF  # the random bits; the eight between are the shard, 00
 _VARIANT = 0x8000_0000_0000_0000
+_SET_BACK = 60_000 * 4096  # a minute; measured twice, the clocks differ by milliseconds
 STALE = 60.0  # seconds after which the distance to the database's clock is measured anew
 
 
@@ -32,6 +33,12 @@ class Ids:
     def measured(self, database_microseconds: int) -> None:
         self._measured = time.monotonic()
         self._offset = database_microseconds + EPOCH_2000 - int(self._measured * 1e6)
+        if self._last - self._ticks() > _SET_BACK:
+            self._last = 0  # else the ids would stay in what is now the future, and be refused
+
+    def doubted(self) -> None:
+        """The database's clock is elsewhere: it is measured before the next id is made."""
+        self._measured = float("-inf")
 
     def now(self) -> int:
         """The database's time in microseconds since 1970, as far as we know."""
@@ -39,8 +46,7 @@ class Ids:
 
     def make(self, count: int) -> list[UUID]:
         luck = os.urandom(8 * count)
-        now = self.now() * 4096 // 1000  # in 1/4096 of a millisecond
-        first = max(now, self._last + 1)
+        first = max(self._ticks(), self._last + 1)
         self._last = first + count - 1
         chances = struct.unpack(f"!{count}Q", luck)
         return [
@@ -53,3 +59,7 @@ class Ids:
             )
             for ticks, chance in zip(range(first, first + count), chances, strict=True)
         ]
+
+    def _ticks(self) -> int:
+        """In 1/4096 of a millisecond."""
+        return self.now() * 4096 // 1000

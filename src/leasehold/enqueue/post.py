@@ -20,6 +20,7 @@ from leasehold.store.call import Call
 from leasehold.store.copy import copy_jobs, copy_jobs_sync
 from leasehold.store.drivers.psycopg import run_followed_sync, run_sync
 from leasehold.store.lane import ANSWER, UNKNOWN, Lane
+from leasehold.store.refusal import AstrayId
 from leasehold.store.verbs import Enqueued
 from leasehold.store.watchdog import watchdog
 
@@ -45,6 +46,8 @@ class Post:
         self, definition: Definition, options: Options, arguments: Arguments, progress: Progress
     ) -> list[Enqueued]:
         """All of them in one transaction, by COPY."""
+        # Measured each time: arguments that are a generator cannot be sent once more.
+        self._ids.doubted()
         await self._measure()
         asked = Bulk(definition, options, arguments, self._ids)
         async with self._lane.transaction() as connection:
@@ -58,6 +61,13 @@ class Post:
         await self._lane.close()
 
     async def _send(self, rows: list[accept.Row]) -> list[Enqueued]:
+        try:
+            return await self._store(rows)
+        except AstrayId:
+            self._ids.doubted()
+            return await self._store(rows)
+
+    async def _store(self, rows: list[accept.Row]) -> list[Enqueued]:
         await self._measure()
         named = zip(self._ids.make(len(rows)), rows, strict=True)
         document = accept.document([{"id": made, **row} for made, row in named])
@@ -89,14 +99,21 @@ class PostSync:
 
     def enqueue(self, row: accept.Row) -> Enqueued:
         with self._turn:
-            call = verbs.enqueue(self._named(row))
-            wakes = verbs.wake([accept.queue_of(row)]) if accept.runs_at_once(row) else None
             try:
-                [stored] = self.ask(call, wakes)
-            except Unreachable:
-                [stored] = self.ask(call, wakes)
-            answer: Enqueued = stored
-            return answer
+                return self._store(row)
+            except AstrayId:
+                self._ids.doubted()
+                return self._store(row)
+
+    def _store(self, row: accept.Row) -> Enqueued:
+        call = verbs.enqueue(self._named(row))
+        wakes = verbs.wake([accept.queue_of(row)]) if accept.runs_at_once(row) else None
+        try:
+            [stored] = self.ask(call, wakes)
+        except Unreachable:
+            [stored] = self.ask(call, wakes)
+        answer: Enqueued = stored
+        return answer
 
     def enqueue_many(
         self, definition: Definition, options: Options, arguments: Arguments, progress: Progress

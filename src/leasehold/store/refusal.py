@@ -74,6 +74,10 @@ class RunnerDead(DatabaseError):
     """This runner was reaped: whatever it held is somebody else's. Never reaches a user."""
 
 
+class AstrayId(EnqueueRefused):
+    """An id's time is not the database's: its clock has jumped, or another server answers now."""
+
+
 def explained(  # noqa: C901, PLR0911 - a table: a line for each state
     state: str | None, message: str, hint: str | None = None
 ) -> LeaseholdError | None:
@@ -88,6 +92,8 @@ def explained(  # noqa: C901, PLR0911 - a table: a line for each state
             return LeaseLost(found[0] if found else "", message)
         case "LH002":
             return RunnerDead(message)
+        case "22023" if "was not made here" in message:
+            return AstrayId(f"nothing was enqueued: {text}")
         case "22023" | "22P02" | "22P05" | "22003" | "22008" | "23502":
             return EnqueueRefused(f"nothing was enqueued: {text}")
         case "23514":  # no partition found

@@ -1,7 +1,7 @@
 """Time moved by hand: a test database asks a row of ours what time it is, not the machine."""
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Self
 
@@ -32,11 +32,11 @@ class Clock:
         self._day = self.now().date()
 
     def now(self) -> datetime:
-        """What time it is there."""
-        row = self._connection.execute("select leasehold.now() at time zone 'UTC'").fetchone()
+        """What time it is there, in UTC."""
+        row = self._connection.execute("select leasehold.now()").fetchone()
         assert row is not None  # noqa: S101  a SELECT without FROM has one row
         moment: datetime = row[0]
-        return moment
+        return moment.astimezone(UTC)
 
     def advance(self, seconds: float | timedelta) -> None:
         """It is later by so much, and the days that have come have their tables."""
