@@ -176,11 +176,19 @@ class App:
 
     async def close(self) -> None:
         """Connections are closed; an embedded server that nobody else uses stops."""
+        await self._close_parts()
+        await asyncio.to_thread(self.close_sync)
+
+    async def leave_loop(self) -> None:
+        """For an event loop that ends before the app does: closes what is open on it."""
+        if self._loop is asyncio.get_running_loop():
+            await self._close_parts()
+
+    async def _close_parts(self) -> None:
         for part in (self._ends, self._post, self._asking):
             if part is not None:
                 await part.close()
         self._loop = self._post = self._asking = self._ends = None
-        await asyncio.to_thread(self.close_sync)
 
     def close_sync(self) -> None:
         with self._opening:

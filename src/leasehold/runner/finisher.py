@@ -63,16 +63,20 @@ class Finisher:
         """Until cancelled. What cannot be written now is tried again until it is answered."""
         while True:
             await self._news.wait()
-            self._news.clear()
-            much = _as_many(self._good)
-            good, self._good = self._good[:much], self._good[much:]
-            other, self._other = self._other[:MOST], self._other[MOST:]
-            if self._good or self._other:
-                self._news.set()
-            self._under_way = len(good) + len(other)
-            await self._write(good, other)
-            self._under_way = 0
-            self._written.set()
+            await self.write()
+
+    async def write(self) -> None:
+        """What has ended until now, as far as one statement takes it."""
+        self._news.clear()
+        much = _as_many(self._good)
+        good, self._good = self._good[:much], self._good[much:]
+        other, self._other = self._other[:MOST], self._other[MOST:]
+        if self._good or self._other:
+            self._news.set()
+        self._under_way = len(good) + len(other)
+        await self._write(good, other)
+        self._under_way = 0
+        self._written.set()
 
     async def drained(self) -> None:
         """Returns when everything that ended is written."""

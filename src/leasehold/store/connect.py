@@ -221,6 +221,11 @@ async def close(connection: AsyncConnection) -> None:
         sever(connection)
 
 
+def cut(connection: AsyncConnection) -> None:
+    """Without its event loop, which may be gone: says goodbye and waits for nothing."""
+    connection.pgconn.finish()
+
+
 Error = psycopg.Error
 
 

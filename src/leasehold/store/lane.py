@@ -113,6 +113,12 @@ class Lane:
     async def close(self) -> None:
         await self._drop()
 
+    def cut(self) -> None:
+        """`close` for whoever is outside of the event loop it was used on."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connect.cut(connection)
+
     async def _open(self) -> connect.AsyncConnection:
         if self._connection is None or self._connection.closed:
             connection = await connect.connect(self.dsn, hot=self.hot)
