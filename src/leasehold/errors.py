@@ -27,6 +27,7 @@ LeaseholdError
 │  ├─ NotEnded              it has not ended yet, and the wait is over
 │  └─ LeaseLost             somebody else has the job: nothing this run writes about it counts
 ├─ NoCurrentJob             asked for outside of a running job
+├─ EndlessChain             jobs that a test runs step by step or inline go on and on
 └─ EmbeddedError            the Postgres of our own does not start: the message names the next step
    ├─ NoPostgres            no server binaries on this machine
    ├─ DataDirectoryForeign  the folder holds something that is not ours
@@ -310,3 +311,13 @@ class NoCurrentJob(LeaseholdError):
 
     def __init__(self) -> None:
         super().__init__("no job runs here: current_job() works inside a task's function only")
+
+
+class EndlessChain(LeaseholdError):
+    """Jobs that a test runs enqueue jobs, which enqueue jobs: `limit` was reached."""
+
+    def __init__(self, limit: int, happened: str) -> None:
+        self.limit, self.happened = limit, happened
+        super().__init__(
+            f"{happened}: look for jobs that enqueue each other without end, or raise the limit"
+        )

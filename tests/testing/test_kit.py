@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from leasehold.store.connect import connect_sync
@@ -53,6 +53,11 @@ def test_a_project_that_asks_for_none_of_it_starts_nothing(tmp_path):
     assert "1 passed" in pytest_in(tmp_path).stdout
 
 
+def test_steps_without_an_app_say_whose_fixture_is_missing(tmp_path):
+    (tmp_path / "test_mine.py").write_text("def test_mine(leasehold_steps): pass\n")
+    assert "a fixture leasehold_app has to return it" in pytest_in(tmp_path).stdout
+
+
 def test_databases_know_nothing_of_each_other(leasehold_databases: Databases, leasehold_dsn):
     other = leasehold_databases.make()
     with connect_sync(leasehold_dsn) as a, connect_sync(other) as b:
@@ -66,6 +71,12 @@ def test_time_passes_by_itself_and_by_hand(leasehold_clock: Clock):
     second = leasehold_clock.now()
     leasehold_clock.advance(timedelta(hours=1))
     assert first < second < second + timedelta(hours=1) <= leasehold_clock.now()
+
+
+def test_the_clock_says_utc(leasehold_clock: Clock):
+    leasehold_clock.freeze()
+    assert leasehold_clock.now().tzinfo is UTC
+    assert abs(leasehold_clock.now() - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 def test_a_frozen_clock_moves_by_hand_alone(leasehold_clock: Clock):

@@ -56,3 +56,20 @@ async def time_is_moved(clock: testing.Clock) -> None:
     clock.advance("60")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     clock.pass_time(60)  # type: ignore[unused-coroutine]  # pyright: ignore[reportUnusedCoroutine]
     testing.Server()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+async def jobs_run_step_by_step(leasehold_steps: testing.Steps) -> None:
+    assert_type(await leasehold_steps.run_next(), testing.Ended | None)
+    async with testing.Steps(app, queues=["mail"]) as steps:
+        for ended in await steps.run_all(limit=7):
+            assert_type(ended, testing.Ended)
+            assert_type(ended.id, UUID)
+            assert_type(ended.state, str)
+            assert_type(ended.error, testing.Failure | None)
+            assert_type(ended.exception, BaseException | None)
+            ended.state = "failed"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+    with testing.Steps(app) as steps:
+        assert_type(steps.run_next_sync(), testing.Ended | None)
+        assert_type(steps.run_all_sync(), list[testing.Ended])
+    testing.Steps("mail")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    await steps.run_all("7")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from leasehold.app import App
     from leasehold.testing.clock import Clock
     from leasehold.testing.database import Databases
+    from leasehold.testing.steps import Steps
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +36,19 @@ def leasehold_clock(leasehold_dsn: str) -> Iterator["Clock"]:
 
     with Clock(leasehold_dsn) as clock:
         yield clock
+
+
+@pytest.fixture
+def leasehold_app() -> "App":
+    """Yours: a fixture of this name in your conftest.py takes its place."""
+    msg = "leasehold_steps runs the jobs of your app: a fixture leasehold_app has to return it"
+    raise pytest.UsageError(msg)
+
+
+@pytest.fixture
+def leasehold_steps(leasehold_app: "App") -> Iterator["Steps"]:
+    """Runs the jobs of `leasehold_app` one by one: `await leasehold_steps.run_next()`."""
+    from leasehold.testing.steps import Steps  # noqa: PLC0415
+
+    with Steps(leasehold_app) as steps:
+        yield steps
