@@ -73,3 +73,10 @@ async def jobs_run_step_by_step(leasehold_steps: testing.Steps) -> None:
         assert_type(steps.run_all_sync(), list[testing.Ended])
     testing.Steps("mail")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     await steps.run_all("7")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def jobs_run_inline() -> None:
+    with testing.inline(app) as nothing:
+        assert_type(nothing, None)
+        welcome.enqueue_sync(1)
+    testing.inline()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

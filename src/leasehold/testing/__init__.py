@@ -1,13 +1,14 @@
-"""For tests: a fresh database each, jobs run step by step, and time moved by hand."""
+"""For tests: a fresh database each, jobs run step by step or inline, and time moved by hand."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Clock", "Databases", "Ended", "Failure", "Steps"]
+__all__ = ["Clock", "Databases", "Ended", "Failure", "Steps", "inline"]
 
 if TYPE_CHECKING:  # a type checker that saw __getattr__ would take any name for one of ours
     from leasehold.testing.clock import Clock
     from leasehold.testing.database import Databases
+    from leasehold.testing.inlining import inline
     from leasehold.testing.stepper import Ended, Failure
     from leasehold.testing.steps import Steps
 else:
@@ -18,6 +19,7 @@ else:
         "Ended": "stepper",
         "Failure": "stepper",
         "Steps": "steps",
+        "inline": "inlining",
     }
 
     def __getattr__(name: str) -> Any:
