@@ -2,32 +2,33 @@
 
 import asyncio
 import atexit
+import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 from uuid import UUID
+from weakref import WeakSet
 
 from leasehold.define import bounds
 from leasehold.define.options import Options
 from leasehold.define.task import Definition, Run, is_async
 from leasehold.enqueue import accept, post
 from leasehold.enqueue.bulk import Progress
-from leasehold.enqueue.ends import Ends
+from leasehold.enqueue.desk import Desk, Desks
 from leasehold.enqueue.handle import Handle
 from leasehold.enqueue.ids import Ids
-from leasehold.enqueue.post import Arguments, Post, PostSync
+from leasehold.enqueue.post import Arguments, PostSync
 from leasehold.errors import DefinitionError, JobError, KeyTaken, LeaseholdError, OptionError
-from leasehold.inside import work_inside
+from leasehold.inside import Working, work_inside
 from leasehold.operate import find
 from leasehold.payloads.codec import LIMIT, Codec
 from leasehold.payloads.kinds import Custom
-from leasehold.runner.run import Pace, Runner
+from leasehold.runner.run import Pace
 from leasehold.store import reads, verbs
 from leasehold.store.address import Address
 from leasehold.store.call import Call
-from leasehold.store.lane import Lane
 from leasehold.store.verbs import Enqueued
 
 P = ParamSpec("P")
@@ -57,11 +58,9 @@ class App:
         self._payload_limit, self._customs = payload_limit, tuple(customs)
         self._opening = threading.Lock()
         self._ids = Ids()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._post: Post | None = None
-        self._asking: Lane | None = None
-        self._ends: Ends | None = None
+        self._desks = Desks(self._ids)
         self._sync = PostSync(self.open_sync, self._ids)
+        _apps.add(self)
 
     # Defining.
 
@@ -156,15 +155,11 @@ class App:
 
     async def open(self) -> None:
         """Happens by itself on first use."""
-        loop = asyncio.get_running_loop()
-        if self._loop is loop:
-            return
-        dsn = await asyncio.to_thread(self.open_sync)
-        if self._loop is loop:
-            return  # somebody else was quicker
-        # What belonged to another loop ended with it.
-        self._loop, self._post, self._asking = loop, Post(dsn, self._ids), Lane(dsn)
-        self._ends = Ends(dsn, self._asking.ask)
+        await self._desk()
+
+    async def _desk(self) -> Desk:
+        """Where the running event loop asks."""
+        return self._desks.here() or self._desks.open(await asyncio.to_thread(self.open_sync))
 
     def open_sync(self) -> str:
         """Finds, and where it is our own starts, the database; answers its address."""
@@ -175,26 +170,39 @@ class App:
             return self.address.dsn
 
     async def close(self) -> None:
-        """Connections are closed; an embedded server that nobody else uses stops."""
-        await self._close_parts()
-        await asyncio.to_thread(self.close_sync)
+        """Connections are closed; an embedded server that nobody else uses stops.
+
+        The event loops of other threads keep theirs, where the server does not go.
+        """
+        try:
+            await self._desks.close()
+        finally:
+            rest = self.close_sync if self.address.embedded else self._close_rest
+            await asyncio.to_thread(rest)
 
     async def leave_loop(self) -> None:
         """For an event loop that ends before the app does: closes what is open on it."""
-        if self._loop is asyncio.get_running_loop():
-            await self._close_parts()
-
-    async def _close_parts(self) -> None:
-        for part in (self._ends, self._post, self._asking):
-            if part is not None:
-                await part.close()
-        self._loop = self._post = self._asking = self._ends = None
+        await self._desks.close()
 
     def close_sync(self) -> None:
+        """The same for the connections of all event loops, which close them as they turn."""
+        self._desks.leave()
+        self._close_rest()
+
+    def _close_rest(self) -> None:
+        self._desks.sweep()
         with self._opening:
             atexit.unregister(self.close_sync)
-            self._sync.close()
-            self.address.close()
+            try:
+                self._sync.close()
+            finally:
+                self.address.close()
+
+    def begin_anew(self) -> None:
+        """In a forked child: what is open is the parent's, and its threads may hold the locks."""
+        self._opening = threading.Lock()
+        self._desks, self._sync = Desks(self._ids), PostSync(self.open_sync, self._ids)
+        self.address.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -213,18 +221,14 @@ class App:
     # Asking.
 
     async def ask(self, call: Call[T]) -> T:
-        await self.open()
-        assert self._asking is not None  # noqa: S101 - open() made it
-        return await self._asking.ask(call)
+        return await (await self._desk()).ask(call)
 
     def ask_sync(self, call: Call[T]) -> T:
         answer: T = self._sync.ask(call)
         return answer
 
     async def ended(self, job: UUID, timeout: float | None) -> bool:
-        await self.open()
-        assert self._ends is not None  # noqa: S101 - open() made it
-        return await self._ends.wait(job, timeout)
+        return await (await self._desk()).ended(job, timeout)
 
     def decoded(self, task: str, raw: bytes | None) -> Any:
         if definition := self.definitions.get(task):
@@ -236,9 +240,7 @@ class App:
     async def enqueue(self, row: accept.Row, conn: Any) -> Enqueued:
         if conn is not None:
             return await post.enqueue_on(conn, row)
-        await self.open()
-        assert self._post is not None  # noqa: S101 - open() made it
-        return await self._post.enqueue(row)
+        return await (await self._desk()).post.enqueue(row)
 
     def enqueue_sync(self, row: accept.Row, conn: Any) -> Enqueued:
         return self._sync.enqueue(row) if conn is None else post.enqueue_on_sync(conn, row)
@@ -254,9 +256,8 @@ class App:
         """One transaction: ours, or the one `conn` is in."""
         if conn is not None:
             return await post.enqueue_many_on(conn, definition, options, arguments, progress)
-        await self.open()
-        assert self._post is not None  # noqa: S101 - open() made it
-        return await self._post.enqueue_many(definition, options, arguments, progress)
+        desk = await self._desk()
+        return await desk.post.enqueue_many(definition, options, arguments, progress)
 
     def enqueue_many_sync(
         self,
@@ -280,7 +281,7 @@ class App:
     # Working, in this very process.
 
     @asynccontextmanager
-    async def worker(self, **pace: Any) -> AsyncIterator[Runner]:
+    async def worker(self, **pace: Any) -> AsyncIterator[Working]:
         """A worker inside this process, for tests and web apps.
 
         One runner, with its heartbeat and the leader's duties in threads. Takes queues,
@@ -288,10 +289,21 @@ class App:
         """
         from leasehold import __version__  # noqa: PLC0415 - it imports us
 
-        await self.open()
         said = Pace.checked(**{"queues": self.queues(), **pace})
-        async with work_inside(self.address.dsn, self.definitions, said, __version__) as runner:
-            yield runner
+        dsn = await asyncio.to_thread(self.open_sync)
+        async with work_inside(dsn, self.definitions, said, __version__) as working:
+            yield working
+
+
+_apps: WeakSet[App] = WeakSet()
+
+
+def _begin_all_anew() -> None:
+    for app in list(_apps):
+        app.begin_anew()
+
+
+os.register_at_fork(after_in_child=_begin_all_anew)
 
 
 class Task(Generic[P, R]):

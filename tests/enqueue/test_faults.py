@@ -1,6 +1,7 @@
 """The database answers late, never, or with a refusal: a job is stored once or the caller knows."""
 
 import asyncio
+import time
 from datetime import timedelta
 
 import psycopg
@@ -120,6 +121,46 @@ async def test_a_server_that_stays_silent_is_an_error_in_time(hello, wire, monke
     wire.lose("leasehold.enqueue", times=2, mute=True)
     with pytest.raises(Unreachable, match=r"did not answer enqueue within 0.2 s"):
         await hello.enqueue(1)
+
+
+@pytest.mark.parametrize("statement", ["clock_now", "BEGIN", "copy", "COMMIT"])
+@pytest.mark.parametrize("call", ["await", "sync"])
+async def test_many_jobs_for_a_server_that_falls_silent_end_in_time(
+    hello, wire, house, call, statement, monkeypatch
+):
+    for module in ("store.lane", "enqueue.post"):
+        monkeypatch.setattr(f"leasehold.{module}.ANSWER", 0.2)
+    wire.lose(statement if call == "await" else statement.replace("BEGIN", "begin"), 2, mute=True)
+    rows = [{"n": n} for n in range(100)]
+    async with asyncio.timeout(20):
+        with pytest.raises(Unreachable):
+            await (
+                hello.enqueue_many(rows)
+                if call == "await"
+                else asyncio.to_thread(hello.enqueue_many_sync, rows)
+            )
+    assert house.count("job") in (0, 100)
+
+
+@pytest.mark.parametrize("call", ["await", "sync"])
+async def test_many_jobs_may_take_longer_than_a_server_may_be_silent(
+    hello, house, call, monkeypatch
+):
+    """The caller's own rows may come slowly: nobody waits for the server meanwhile."""
+    monkeypatch.setattr("leasehold.store.watchdog.LOOK", 0.02)
+    for module in ("store.lane", "enqueue.post"):
+        monkeypatch.setattr(f"leasehold.{module}.ANSWER", 0.3)
+    rows = slow_rows(12_000)
+    stored = await hello.enqueue_many(rows) if call == "await" else hello.enqueue_many_sync(rows)
+    assert len(stored) == house.count("job") == 12_000
+    house.do("truncate leasehold.job, leasehold.ready")
+
+
+def slow_rows(count):
+    for n in range(count):
+        if n % 1_000 == 999:
+            time.sleep(0.08)
+        yield {"n": n}
 
 
 @pytest.mark.parametrize("call", ["await", "sync"])

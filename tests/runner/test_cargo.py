@@ -68,7 +68,7 @@ async def test_large_results_are_written_in_several_statements(app, house, monke
 
     handles = await brings.enqueue_many([{}] * 10)
     async with app.worker(poll=0.05) as runner:
-        await until(lambda: runner.busy == 10)
+        await until(lambda: runner.runner.busy == 10)
         stop = event.listen(lambda happened: happened.verb == "finish" and finished.append(1))
         gate.set()
         results = [await handle.result(timeout=10) for handle in handles]

@@ -91,7 +91,7 @@ async def test_a_wait_that_is_over_is_not_kept(app, echo, house):
     handle = await echo.enqueue(7)
     with pytest.raises(NotEnded):
         await handle.result(timeout=0.05)
-    assert app._ends._awaited == {}
+    assert app._desks.here()._ends._awaited == {}
 
 
 async def test_a_job_that_never_was_is_not_waited_for(app, house):

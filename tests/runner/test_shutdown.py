@@ -1,9 +1,12 @@
 """Stopping: what runs may finish, what has not begun goes back, and nothing is charged."""
 
 import asyncio
+import socket
 import threading
 
 from leasehold.observe import event
+from leasehold.observe.board import Board
+from leasehold.runner.run import Pace, Runner
 from runner.waiting import until
 
 
@@ -93,6 +96,18 @@ async def test_a_thread_that_does_not_stop_is_not_said_to_have_stopped(app, hous
     assert released == []
     assert house.state(handle.id) == "ready"
     assert house.history(handle.id) == []
+
+
+async def test_a_runner_that_waits_for_its_first_answer_stops_at_once(leasehold_dsn):
+    """Its database is away when it begins."""
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        away = f"postgresql://127.0.0.1:{nobody.getsockname()[1]}/none"
+    runner = Runner({}, away, 1, Board(bytearray(Board.size(1)), 1), Pace(concurrency=1))
+    running = asyncio.create_task(runner.run())
+    await asyncio.sleep(0.05)
+    runner.stop()
+    async with asyncio.timeout(5):
+        await running
 
 
 async def test_an_idle_worker_stops_at_once(app, house):

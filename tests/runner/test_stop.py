@@ -210,7 +210,7 @@ async def test_a_wish_that_each_beat_repeats_cancels_once(app, house, monkeypatc
         handle = await stubborn.enqueue()
         await begun.wait()
         await handle.cancel()
-        await until(lambda: runner.beat_now() or len(wishes) > 5)
+        await until(lambda: runner.runner.beat_now() or len(wishes) > 5)
         go.set()
         await handle.result(timeout=10)
     stop()

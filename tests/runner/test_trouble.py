@@ -10,9 +10,9 @@ import pytest
 from enqueue.wire import Wire
 from fleet.crew import until as until_in_a_blocked_loop
 from leasehold import App
+from leasehold.inside import Working
 from leasehold.observe import event
 from leasehold.runner import finisher
-from leasehold.runner.run import Runner
 from runner.trouble import locked, refused, waits
 from runner.waiting import until
 
@@ -32,7 +32,7 @@ def echo(app):
 class Holding:
     """A job that holds the only slot, in `trouble`, as soon as others are claimed behind it."""
 
-    runner: Runner
+    runner: Working
     trouble: Callable[[], AbstractContextManager[None]]
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Holding:
 
     async def work(self) -> None:
         await asyncio.sleep(0)
-        if self.runner.backlog and not self.begun.is_set():
+        if self.runner.runner.backlog and not self.begun.is_set():
             with self.trouble():
                 self.begun.set()
                 try:
@@ -83,7 +83,7 @@ async def test_a_large_payload_that_could_not_be_read_is_claimed_again(app, hous
         with refused(house, "bodies", SHUTDOWN):
             await until(lambda: UNANSWERED in caplog.text, 5)
         house.pass_time(11)
-        runner.beat_now()
+        runner.runner.beat_now()
         assert await handle.result(timeout=5) == "x" * 5_000
     assert house.attempt(handle.id)["claim_no"] == 2
 
@@ -118,10 +118,12 @@ async def test_what_is_claimed_while_the_loop_is_blocked_is_not_given_back(
         with locked(house, "ready") as other:
             await until(lambda: waits(house, "claim"))
             job = house.enqueue(other, task="echo", payload={"text": "1"})
-        until_in_a_blocked_loop(lambda: house.count("running") == 2 and runner.board.age() > 0.5)
+        until_in_a_blocked_loop(
+            lambda: house.count("running") == 2 and runner.runner.board.age() > 0.5
+        )
         house.pass_time(11)
         beats.clear()
-        runner.beat_now()
+        runner.runner.beat_now()
         until_in_a_blocked_loop(lambda: beats)
         return str(job)
 
@@ -146,13 +148,13 @@ async def test_a_locked_table_does_not_make_a_loop_look_blocked(app, house, hold
         holding.runner = runner
         await holding.begun.wait()
         soon = time.monotonic() + 0.6  # by then a tick has given back what was held too long
-        await until(lambda: time.monotonic() - runner.board.age() > soon, 5)
+        await until(lambda: time.monotonic() - runner.runner.board.age() > soon, 5)
         holding.go.set()
 
 
 @pytest.mark.parametrize("mute", [False, True])
 async def test_a_listen_that_is_not_answered_is_sent_again(leasehold_dsn, house, monkeypatch, mute):
-    monkeypatch.setattr("leasehold.store.lane.ANSWER", 0.5)
+    monkeypatch.setattr("leasehold.store.connect.SILENT", 0.5)
     wire = Wire(leasehold_dsn)
     async with App(wire.dsn) as app:
         echo = app.task(plain)

@@ -15,6 +15,7 @@ from leasehold.store import reads, verbs
 from leasehold.store.lane import Lane
 
 SOON: Final = 0.05  # seconds until a new waiter looks once more by itself
+CLOSED: Final = "the app was closed while this waited for the end of a job: ask again"
 LOOK: Final = 2.0  # seconds between two looks at what is still awaited
 
 
@@ -23,6 +24,7 @@ class Told:
 
     def __init__(self) -> None:
         self.event, self.waiters = asyncio.Event(), 0
+        self.abandoned = False  # nobody will tell them: the app was closed
 
     async def within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
@@ -56,6 +58,8 @@ class Ends:
                 if not await told.within(SOON) and await self._has_ended(job):
                     return True
                 await told.event.wait()
+                if told.abandoned:
+                    raise Unreachable(CLOSED)
                 return True
         except TimeoutError:
             return False
@@ -87,4 +91,10 @@ class Ends:
         if self._listening:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
+        for told in self._awaited.values():
+            told.abandoned = True
+            told.event.set()
         await self._lane.close()
+
+    def forget(self) -> None:
+        self._lane.forget()

@@ -31,8 +31,10 @@ class Ids:
         return time.monotonic() - self._measured > STALE
 
     def measured(self, database_microseconds: int) -> None:
-        self._measured = time.monotonic()
-        self._offset = database_microseconds + EPOCH_2000 - int(self._measured * 1e6)
+        now = time.monotonic()
+        # In this order: another thread that finds it measured makes ids from the offset.
+        self._offset = database_microseconds + EPOCH_2000 - int(now * 1e6)
+        self._measured = now
         if self._last - self._ticks() > _SET_BACK:
             self._last = 0  # else the ids would stay in what is now the future, and be refused
 

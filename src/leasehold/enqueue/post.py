@@ -4,9 +4,10 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from leasehold.define.options import Options
 from leasehold.define.task import Definition
@@ -27,6 +28,8 @@ from leasehold.store.watchdog import watchdog
 log = logging.getLogger("leasehold.enqueue")
 
 Arguments = Iterable[Mapping[str, Any]]
+Steps = Iterable[tuple[list[UUID], list[bytes]]]
+Guarded = AbstractContextManager[Callable[[], None]]
 
 
 class Post:
@@ -50,8 +53,8 @@ class Post:
         self._ids.doubted()
         await self._measure()
         asked = Bulk(definition, options, arguments, self._ids)
-        async with self._lane.transaction() as connection:
-            stored = await _copied(connection, asked, self._ids.now(), progress)
+        async with self._lane.transaction() as (connection, alive):
+            stored = await _copied(connection, asked, self._ids.now(), progress, alive)
         if asked.wakes and stored:
             with _unharmed():
                 await self._lane.ask(verbs.wake([asked.queue], len(stored)))
@@ -59,6 +62,9 @@ class Post:
 
     async def close(self) -> None:
         await self._lane.close()
+
+    def forget(self) -> None:
+        self._lane.forget()
 
     async def _send(self, rows: list[accept.Row]) -> list[Enqueued]:
         try:
@@ -119,19 +125,23 @@ class PostSync:
         self, definition: Definition, options: Options, arguments: Arguments, progress: Progress
     ) -> list[Enqueued]:
         with self._turn:
+            self._ids.measured(self.ask(reads.clock_now()))
             connection = self._connected()
-            self._ids.measured(run_sync(connection, reads.clock_now()))
             asked = Bulk(definition, options, arguments, self._ids)
+
+            def guard() -> Guarded:
+                return watchdog.guard(connection, ANSWER)
+
             try:
-                with connection.transaction():
-                    stored = _copied_sync(connection, asked, self._ids.now(), progress)
+                with _transaction(connection, guard):
+                    stored = _copied_sync(connection, asked, self._ids.now(), progress, guard)
             except connect.Error as error:
                 if not connection.closed:
                     raise
                 raise Unreachable(UNKNOWN.format(error)) from error
             if asked.wakes and stored:
                 with _unharmed():
-                    run_sync(connection, verbs.wake([asked.queue], len(stored)))
+                    self.ask(verbs.wake([asked.queue], len(stored)))
             return stored
 
     def close(self) -> None:
@@ -196,7 +206,17 @@ def enqueue_many_on_sync(
     return stored
 
 
-async def _copied(connection: Any, asked: Bulk, now: int, progress: Progress) -> list[Enqueued]:
+def _unwatched() -> None:
+    """On a connection of the caller's: how long it may be silent is up to him."""
+
+
+async def _copied(
+    connection: Any,
+    asked: Bulk,
+    now: int,
+    progress: Progress,
+    alive: Callable[[], None] = _unwatched,
+) -> list[Enqueued]:
     columns, steps = asked.columns(now), asked.steps()
     more = True
 
@@ -204,6 +224,7 @@ async def _copied(connection: Any, asked: Bulk, now: int, progress: Progress) ->
         nonlocal more
         for _ in range(CHUNK // STEP):
             step = next(steps, None)
+            alive()  # what was written is gone; making the next took as long as the caller liked
             if step is None:
                 more = False
                 return
@@ -214,17 +235,49 @@ async def _copied(connection: Any, asked: Bulk, now: int, progress: Progress) ->
     while more:
         await copy_jobs(connection, columns, chunk())
         progress(len(asked.ids))
+        alive()
     twins = await drivers.carry(connection, reads.twins(asked.ids)) if asked.keyed else {}
     return [Enqueued(made, twins.get(made)) for made in asked.ids]
 
 
-def _copied_sync(connection: Any, asked: Bulk, now: int, progress: Progress) -> list[Enqueued]:
+def _copied_sync(
+    connection: Any,
+    asked: Bulk,
+    now: int,
+    progress: Progress,
+    guard: Callable[[], Guarded] = lambda: nullcontext(_unwatched),
+) -> list[Enqueued]:
     columns, steps = asked.columns(now), asked.steps()
+
+    def chunk(some: Steps, alive: Callable[[], None]) -> Iterator[bytes]:
+        for step in some:
+            yield columns.lines(*step)
+            alive()
+
     while some := list(islice(steps, CHUNK // STEP)):
-        copy_jobs_sync(connection, columns, (columns.lines(*step) for step in some))
+        with guard() as alive:
+            copy_jobs_sync(connection, columns, chunk(some, alive))
         progress(len(asked.ids))
-    twins = drivers.carry_sync(connection, reads.twins(asked.ids)) if asked.keyed else {}
+    twins: Mapping[UUID, UUID] = {}
+    if asked.keyed:
+        with guard():
+            twins = drivers.carry_sync(connection, reads.twins(asked.ids))
     return [Enqueued(made, twins.get(made)) for made in asked.ids]
+
+
+@contextmanager
+def _transaction(connection: connect.Connection, guard: Callable[[], Guarded]) -> Iterator[None]:
+    """Its statements are guarded one by one: between them, the caller's code takes its time."""
+    with guard():
+        connection.execute("begin")
+    try:
+        yield
+    except BaseException:
+        with suppress(connect.Error), guard():
+            connection.rollback()
+        raise
+    with guard():
+        connection.commit()
 
 
 @contextmanager

@@ -159,7 +159,8 @@ class Runner:
     async def run(self) -> None:
         """Until `stop`: then what runs gets its grace, and the rest goes back unharmed."""
         self._loop = asyncio.get_running_loop()
-        self.offset = await self._writing.insist(reads.clock_now()) - int(time.monotonic() * 1e6)
+        if not await self._set_clock():
+            return
         ticking = asyncio.create_task(self._tick())
         finishing = asyncio.create_task(self.finisher.run())
         claiming = asyncio.create_task(self._claim_on())
@@ -195,6 +196,21 @@ class Runner:
 
     def stop(self) -> None:
         self.stopping.set()
+
+    async def _set_clock(self) -> bool:
+        """False when it was told to stop before the database could be asked."""
+        asking = asyncio.create_task(self._writing.insist(reads.clock_now()))
+        stop = asyncio.create_task(self.stopping.wait())
+        try:
+            await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                self.offset = asking.result() - int(time.monotonic() * 1e6)
+                return True
+            return False
+        finally:
+            await _ended(asking, stop)
+            if not self.offset:
+                await self._writing.close()
 
     async def _wind_down(self) -> None:
         """Prefetched jobs go back at once; running ones have the grace, then they are cancelled."""

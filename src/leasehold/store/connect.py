@@ -3,21 +3,23 @@
 import asyncio
 import contextlib
 import os
-import socket
 import struct
-import threading
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
+from weakref import WeakSet
 
 import psycopg
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 
 from leasehold.errors import Unreachable
+from leasehold.store.watchdog import sever as sever  # noqa: PLC0414 - part of what is had here
+from leasehold.store.watchdog import watchdog
 
 AsyncConnection = psycopg.AsyncConnection[Any]
 Connection = psycopg.Connection[Any]
+Query = bytes | psycopg.sql.Composed
 
 # A peer that vanished is noticed within about 20 s, and nobody waits for a connect longer than 10.
 _SETTINGS: Final = {
@@ -39,14 +41,8 @@ async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
     """In autocommit; `hot` ones hand ids and JSON over as bytes and prepare every statement."""
     try:
         connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
-        late = asyncio.get_running_loop().call_later(SILENT, sever, connection)
-        try:
-            await connection.execute(_SESSION)
-        except BaseException:  # whoever waits may have given up: nobody else would close it
-            await connection.close()
-            raise
-        finally:
-            late.cancel()
+        _open.add(connection)
+        await _settled(connection, _SESSION)
     except psycopg.OperationalError as error:
         raise _unreachable(error) from error
     connection.adapters.register_loader("jsonb", _DocumentTextLoader)
@@ -56,19 +52,31 @@ async def connect(dsn: str, *, hot: bool = False) -> AsyncConnection:
     return connection
 
 
+async def _settled(connection: AsyncConnection, first: Query) -> None:
+    """What is said first, within its bound; where it fails nobody else would close."""
+    late = asyncio.get_running_loop().call_later(SILENT, sever, connection)
+    try:
+        await connection.execute(first)
+    except BaseException:
+        drop(connection)
+        raise
+    finally:
+        late.cancel()
+
+
 def connect_sync(dsn: str, *, timeout: float | None = None) -> Connection:
     """The same for threads; `timeout` seconds bound each statement on the server."""
     try:
         connection = psycopg.connect(dsn, autocommit=True, **_SETTINGS)  # type: ignore[arg-type]
-        late = threading.Timer(SILENT, sever, (connection,))
-        late.daemon = True
-        late.start()
+        _open.add(connection)
         try:
-            connection.execute(_SESSION)
-            if timeout is not None:
-                connection.execute(f"set statement_timeout = {int(timeout * 1000)}".encode())
-        finally:
-            late.cancel()
+            with watchdog.guard(connection, SILENT):
+                connection.execute(_SESSION)
+                if timeout is not None:
+                    connection.execute(f"set statement_timeout = {int(timeout * 1000)}".encode())
+        except BaseException:
+            connection.close()
+            raise
     except psycopg.OperationalError as error:
         raise _unreachable(error) from error
     return connection
@@ -81,13 +89,31 @@ def _unreachable(error: psycopg.OperationalError) -> Unreachable:
     )
 
 
-def sever(connection: AsyncConnection | Connection) -> None:
-    """Ends a connection whose server is silent: closing politely would wait for its answer."""
-    with (
-        contextlib.suppress(OSError, psycopg.Error),
-        socket.socket(fileno=os.dup(connection.fileno())) as wire,
-    ):
-        wire.shutdown(socket.SHUT_RDWR)
+def drop(connection: AsyncConnection | Connection) -> None:
+    """Closes it where no event loop is left to await that."""
+    connection.pgconn.finish()
+
+
+_open: WeakSet[AsyncConnection | Connection] = WeakSet()
+_inherited: list[AsyncConnection | Connection] = []
+
+
+def _disown() -> None:
+    """In a forked child: takes its ends off the parent's wires, and says nothing on them.
+
+    Closing would tell the server goodbye in the parent's name. They are kept because a thread of
+    the parent may have been in the middle of using one: nothing of it can be freed here.
+    """
+    _inherited.extend(_open)
+    _open.clear()
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for connection in _inherited:
+        with contextlib.suppress(OSError, psycopg.Error):  # it was closed already
+            os.dup2(nothing, connection.fileno(), inheritable=False)
+    os.close(nothing)
+
+
+os.register_at_fork(after_in_child=_disown)
 
 
 async def heard(connection: AsyncConnection, timeout: float) -> list[str]:
@@ -96,7 +122,9 @@ async def heard(connection: AsyncConnection, timeout: float) -> list[str]:
 
 
 async def listen(connection: AsyncConnection, channel: str) -> None:
-    await connection.execute(psycopg.sql.SQL("listen {}").format(psycopg.sql.Identifier(channel)))
+    """Closes it where it cannot."""
+    name = psycopg.sql.Identifier(channel)
+    await _settled(connection, psycopg.sql.SQL("listen {}").format(name))
 
 
 class Ids:
@@ -219,11 +247,6 @@ async def close(connection: AsyncConnection) -> None:
             await connection.close()
     except TimeoutError:
         sever(connection)
-
-
-def cut(connection: AsyncConnection) -> None:
-    """Without its event loop, which may be gone: says goodbye and waits for nothing."""
-    connection.pgconn.finish()
 
 
 Error = psycopg.Error

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
@@ -17,37 +17,62 @@ T = TypeVar("T")
 
 ANSWER: Final = 30.0  # seconds; a server that is silent longer is taken for gone
 PAUSE_MOST: Final = 10.0
+CLOSED: Final = "what asked here was closed meanwhile: nothing was sent"
 UNKNOWN: Final = (
     "the database went away before it answered ({}): all of the call is stored or nothing of it; "
     "with key= it may be sent again"
 )
 
 
+class Silence:
+    """Cuts a connection from outside once its server was silent for ANSWER seconds.
+
+    A driver that is cancelled waits for the silent server too.
+    """
+
+    def __init__(self, connection: connect.AsyncConnection) -> None:
+        self._connection, self._loop = connection, asyncio.get_running_loop()
+        self._late = self._loop.call_later(ANSWER, connect.sever, connection)
+
+    @property
+    def over(self) -> bool:
+        return self._late.when() <= self._loop.time()
+
+    def count_anew(self) -> None:
+        """The server has shown that it lives, or it was not its turn."""
+        self._late.cancel()
+        self._late = self._loop.call_later(ANSWER, connect.sever, self._connection)
+
+    def end(self) -> None:
+        self._late.cancel()
+
+
 class Lane:
-    """Calls go one at a time.
+    """Calls go one at a time; a `hot` lane is a runner's, and takes no followers.
 
     `ask` raises Unreachable at once, `insist` comes back only with an answer.
     """
 
     def __init__(self, dsn: str, channel: str | None = None, *, hot: bool = False) -> None:
         self.dsn, self.channel, self.hot = dsn, channel, hot
-        self._run = run_hot if hot else run
         self._connection: connect.AsyncConnection | None = None
         self._turn = asyncio.Lock()
+        self._closed = False
 
     async def ask(self, call: Call[T], follower: Call[Any] | None = None) -> T:
         """`follower` goes right behind the call; nobody waits to hear what becomes of it."""
         async with self._turn:
             connection = await self._open()
-            # Cut from outside: a driver that is cancelled waits for the silent server too.
-            late = asyncio.get_running_loop().call_later(ANSWER, connect.sever, connection)
+            silence = Silence(connection)
             try:
+                if self.hot:
+                    return await _at_once(connection, run_hot(connection, call))
                 if follower is None:
-                    return await self._run(connection, call)
+                    return await run(connection, call)
                 return await run_followed(connection, call, follower)
             except Unreachable as error:
                 await self._drop()
-                if late.when() <= asyncio.get_running_loop().time():
+                if silence.over:
                     msg = f"the database did not answer {call.verb} within {ANSWER:g} s"
                     raise Unreachable(msg) from error
                 raise
@@ -57,7 +82,7 @@ class Lane:
                 await self._drop()
                 raise
             finally:
-                late.cancel()
+                silence.end()
 
     async def ask_twice(self, call: Call[T], follower: Call[Any] | None = None) -> T:
         """For what may be asked again: a kept connection often turns out broken at its next use."""
@@ -72,27 +97,41 @@ class Lane:
             try:
                 return await self.ask(call)
             except Unreachable as error:
+                if self._closed:
+                    raise
                 log.warning("%s: waiting for the database (%s)", call.verb, error)
                 await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - jitter, so that a fleet does not come back as one
                 pause = min(pause * 2, PAUSE_MOST)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[connect.AsyncConnection]:
-        """The connection itself, for several statements that commit together."""
+    async def transaction(
+        self,
+    ) -> AsyncIterator[tuple[connect.AsyncConnection, Callable[[], None]]]:
+        """The connection itself, for several statements that commit together.
+
+        However long they take, the server may be silent for ANSWER seconds: what is yielded beside
+        the connection is called whenever it has shown that it lives.
+        """
         async with self._turn:
             connection = await self._open()
+            silence = Silence(connection)
             try:
                 async with connection.transaction():
-                    yield connection
-            except (Unreachable, asyncio.CancelledError):
+                    yield connection, silence.count_anew
+                    silence.count_anew()
+            except asyncio.CancelledError:
                 connect.sever(connection)
                 await self._drop()
                 raise
-            except connect.Error as error:
-                if not connection.closed:
+            except (Unreachable, connect.Error) as error:
+                if isinstance(error, connect.Error) and not connection.closed:
                     raise
+                connect.sever(connection)
                 await self._drop()
-                raise Unreachable(UNKNOWN.format(error)) from error
+                why = f"it was silent for {ANSWER:g} s" if silence.over else error
+                raise Unreachable(UNKNOWN.format(why)) from error
+            finally:
+                silence.end()
 
     async def ready(self) -> None:
         """Connected, and listening where it listens."""
@@ -111,32 +150,51 @@ class Lane:
                 raise Unreachable(str(error)) from error
 
     async def close(self) -> None:
-        await self._drop()
+        """For good. What is being asked is broken off; whoever asks it clears up behind himself."""
+        self._closed = True
+        if self._turn.locked() and self._connection is not None:
+            connect.sever(self._connection)
+        else:
+            await self._drop()
 
-    def cut(self) -> None:
-        """`close` for whoever is outside of the event loop it was used on."""
+    def forget(self) -> None:
+        """The event loop it belonged to is gone."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            connect.cut(connection)
+            connect.drop(connection)
 
     async def _open(self) -> connect.AsyncConnection:
         if self._connection is None or self._connection.closed:
-            connection = await connect.connect(self.dsn, hot=self.hot)
-            if self.channel:
-                late = asyncio.get_running_loop().call_later(ANSWER, connect.sever, connection)
-                try:
-                    await connect.listen(connection, self.channel)
-                except BaseException as error:
-                    await connect.close(connection)
-                    if isinstance(error, connect.Error):
-                        raise Unreachable(str(error)) from error
-                    raise
-                finally:
-                    late.cancel()
-            self._connection = connection
+            self._connection = None if self._closed else await self._opened()
+        if self._connection is None or self._closed:
+            await self._drop()
+            raise Unreachable(CLOSED)
         return self._connection
+
+    async def _opened(self) -> connect.AsyncConnection:
+        connection = await connect.connect(self.dsn, hot=self.hot)
+        if self.channel:
+            try:
+                await connect.listen(connection, self.channel)
+            except connect.Error as error:
+                raise Unreachable(str(error)) from error
+        return connection
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None and not connection.closed:
             await connect.close(connection)
+
+
+async def _at_once(connection: connect.AsyncConnection, asking: Coroutine[Any, Any, T]) -> T:
+    """Ends as soon as it is cancelled, so that a runner stops in its time.
+
+    A driver that is cancelled asks the server to cancel too, and gives a silent one ten seconds.
+    """
+    asked = asyncio.ensure_future(asking)
+    try:
+        return await asyncio.shield(asked)
+    except asyncio.CancelledError:
+        connect.sever(connection)
+        await asyncio.gather(asked, return_exceptions=True)
+        raise

@@ -4,28 +4,57 @@ A driver's own time-out waits for the server too, and keepalives see a live kern
 socket from outside helps.
 """
 
+import contextlib
+import os
+import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from leasehold.store.connect import Connection, sever
+import psycopg
+
+Connection = psycopg.Connection[Any]
 
 LOOK = 1.0  # seconds between two looks
+
+
+def sever(connection: psycopg.AsyncConnection[Any] | Connection) -> None:
+    """Ends a connection whose server is silent: closing politely would wait for its answer."""
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as wire,
+    ):
+        wire.shutdown(socket.SHUT_RDWR)
 
 
 class Watchdog:
     """One thread for all connections of a process, alive while something is guarded."""
 
     def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """In a forked child the thread is missing, and the lock may be held by one that is."""
         self._due: dict[int, tuple[float, Connection]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def guard(self, connection: Connection, seconds: float) -> Iterator[None]:
-        """The block may take so long; then the connection is cut, and the call in it raises."""
+    def guard(self, connection: Connection, seconds: float) -> Iterator[Callable[[], None]]:
+        """The block may take so long; then the connection is cut, and the call in it raises.
+
+        What it yields is called whenever the server has shown that it lives: from then on the block
+        has its whole time again.
+        """
         key = id(connection)
+
+        def count_anew() -> None:
+            with self._lock:
+                if key in self._due:
+                    self._due[key] = (time.monotonic() + seconds, connection)
+
         with self._lock:
             self._due[key] = (time.monotonic() + seconds, connection)
             if self._thread is None:
@@ -34,7 +63,7 @@ class Watchdog:
                 )
                 self._thread.start()
         try:
-            yield
+            yield count_anew
         finally:
             with self._lock:
                 self._due.pop(key, None)
@@ -55,3 +84,4 @@ class Watchdog:
 
 
 watchdog = Watchdog()
+os.register_at_fork(after_in_child=watchdog.begin_anew)

@@ -123,7 +123,7 @@ class Stepper(Runner):
         """Callable from anywhere once no step is under way."""
         self.threads.close()
         for lane in (self._writing, self._asking):
-            lane.cut()
+            lane.forget()
         with self._membership as connection:
             run_sync(connection, verbs.beat(self.worker, [], self.report()["tally"]))
             run_sync(connection, verbs.leave(self.worker))
