@@ -65,7 +65,7 @@ def test(*arguments: str) -> None:
     """run the tests on every Postgres this machine can have ..."""
     setup()
     find_postgres()
-    run(BIN / "python", "-m", "pytest", *arguments)
+    run(BIN / "python", "-m", "pytest", *(arguments or side_by_side()))
 
 
 def check() -> None:
@@ -124,6 +124,11 @@ def docs() -> None:
         raise SystemExit("failed: docs")
     took = time.monotonic() - began
     print(f"docs: {len(pages)} pages in {name(place / 'site')}, {took:.1f} s")
+
+
+def side_by_side() -> list[str]:
+    """All tests in several processes: mostly they wait for each other's servers and processes."""
+    return ["-n", str(min(max(os.cpu_count() or 1, 2), 4)), "--dist", "loadgroup"]
 
 
 def cover(*arguments: str) -> None:
