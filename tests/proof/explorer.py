@@ -269,7 +269,7 @@ VERBS = {
 STRAGGLERS = """
 select leasehold.keep_living('leasehold.job', 'leasehold.attempt',
   leasehold.id_floor(d), leasehold.id_floor(d + interval '1 day'))
-from leasehold.house, date_trunc('day', clock_timestamp() - interval '10 days', 'UTC') d
+from leasehold.house, date_trunc('day', leasehold.id_time(proof.id('r1')), 'UTC') d
 where floor > '00000000-0000-0000-0000-000000000000'"""
 
 

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -52,7 +53,7 @@ class Databases:
         self._server: Server | None = None
         self._admin: Connection | None = None
         self._use = -1
-        self._template = ""
+        self._template = self._day = ""
 
     def __enter__(self) -> Self:
         sweep(self._folder)
@@ -66,7 +67,8 @@ class Databases:
         for setting in UNSAFE:
             self._admin.execute(f"alter system set {setting} = off".encode())
         self._admin.execute("select pg_reload_conf()")
-        self._template = template(self._admin, self._url)
+        self._day = today()
+        self._template = template(self._admin, self._url, self._day)
         return self
 
     def __exit__(
@@ -93,6 +95,8 @@ class Databases:
         self._left.append(urlsplit(dsn).path.removeprefix("/"))
 
     def _copy(self) -> str:
+        if (day := today()) != self._day:  # a run that goes on past midnight
+            self._day, self._template = day, template(self.admin, self._url, day)
         name = f"test_{os.getpid()}_{next(self._numbers)}"
         copy = f"create database {name} template {self._template} strategy file_copy"
         self.admin.execute(copy.encode())
@@ -109,9 +113,16 @@ class Databases:
         return self._admin
 
 
-def template(admin: Connection, url: str) -> str:
-    """Made by the first process that asks, under a name that changes with the SQL."""
-    name = f"template_{sha256(script().encode()).hexdigest()[:16]}"
+def today() -> str:
+    return f"{datetime.now(UTC):%Y%m%d}"
+
+
+def template(admin: Connection, url: str, day: str) -> str:
+    """Made by the first process that asks, under a name that changes with the SQL and the day.
+
+    The days of a database are counted from the one on which it was made.
+    """
+    name = f"template_{sha256(script().encode()).hexdigest()[:16]}_{day}"
     unfinished = f"{name}_unfinished"
     admin.execute("select pg_advisory_lock(%s)", (LOCK,))
     try:
