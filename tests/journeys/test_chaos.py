@@ -156,8 +156,8 @@ class Producer:
 
 @pytest.mark.timeout(60 + int(SECONDS) * 3)
 def test_nothing_is_lost_and_nothing_accepted_twice(server, tmp_path, monkeypatch):
-    # 200 jobs run side by side: at this pace they last for most of the time.
-    monkeypatch.setenv("CHAOS_PACE", str(min(200 * SECONDS * 0.6 / JOBS, 1.0)))
+    # 200 jobs run side by side: undisturbed they would last for a third of the time.
+    monkeypatch.setenv("CHAOS_PACE", str(min(200 * SECONDS * 0.3 / JOBS, 1.0)))
     with App(server.start()) as app:
         task = app.task(work)
         task.enqueue_many_sync({"n": n} for n in range(ONE_BY_ONE, JOBS))

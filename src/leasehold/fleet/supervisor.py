@@ -35,8 +35,9 @@ log = logging.getLogger("leasehold.worker")
 LOOK: Final = 0.25  # seconds between two looks at the runners
 # Seconds a runner has beyond its grace of 20: stopped within 25, where Kubernetes gives 30.
 SPARE: Final = 5.0
-# Pauses before the next start of a runner that keeps dying young.
-DAMP: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+# Pauses before the next start of a runner that keeps dying young. Three seconds at most, so that
+# after the last of many crashes work is on its way again within the lease and ten more.
+DAMP: Final = (0.0, 0.5, 1.0, 2.0, 3.0)
 YOUNG: Final = 10.0
 NAMED: Final = 5  # jobs of a dead runner that its line in the log names
 
